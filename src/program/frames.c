@@ -64,6 +64,44 @@ size_t gn_units_frames(struct gn_units *units, uint64_t pc, struct gn_frame *fra
     return written;
 }
 
+/* The first row at pc or behind it. */
+static size_t first_row(Dwarf_Lines *lines, size_t count, uint64_t pc)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        Dwarf_Addr address = 0;
+        dwarf_lineaddr(dwarf_onesrcline(lines, middle), &address);
+        if (address < pc)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool gn_units_begins_at(struct gn_units *units, uint64_t pc, int line, int column)
+{
+    struct gn_unit *unit = gn_unit_find(units, pc);
+    Dwarf_Lines *lines;
+    size_t count;
+    if (!unit || dwarf_getsrclines(&unit->die, &lines, &count) != 0)
+        return false;
+    for (size_t i = first_row(lines, count, pc); i < count; i++) {
+        Dwarf_Line *row = dwarf_onesrcline(lines, i);
+        Dwarf_Addr address;
+        bool begins, ends;
+        int of, in;
+        if (dwarf_lineaddr(row, &address) != 0 || address != pc)
+            break;
+        if (dwarf_linebeginstatement(row, &begins) == 0 && dwarf_lineendsequence(row, &ends) == 0 &&
+            dwarf_lineno(row, &of) == 0 && dwarf_linecol(row, &in) == 0 && begins && !ends && of == line &&
+            (column == 0 || in == column))
+            return true;
+    }
+    return false;
+}
+
 static void add_function_range(struct gn_function *function, uint64_t low, uint64_t high)
 {
     size_t at = function->range_count;

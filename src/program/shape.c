@@ -206,47 +206,70 @@ static void go_round(const struct gn_function_shape *shape, size_t loop, size_t 
     }
 }
 
-/* A test in the loop's own line that leads out of it. */
-static bool is_exit(const struct gn_function_shape *shape, size_t insn, size_t loop)
+static bool is_at(const struct gn_function_shape *shape, size_t insn, const struct gn_program_place *place)
+{
+    const uint64_t address = insn_at(shape, insn)->address;
+    return gn_source_line_in(shape->program, address, place) == place->line &&
+           (place->column == 0 || gn_source_column_in(shape->program, address, place) == place->column);
+}
+
+/* The place of the loop's own test: its line, or the column in it, too, if the body is in that line. */
+static struct gn_program_place test_of(const struct gn_function_shape *shape, size_t loop)
+{
+    struct gn_program_place test = shape->loops[loop].place;
+    test.column = 0;
+    for (size_t i = 0; i < shape->code->count; i++)
+        if (gn_work_is_call(insn_at(shape, i)) && gn_shape_is_in(shape, i, loop) && !is_at(shape, i, &test))
+            return test;
+    const size_t branch = shape->flow.loops[loop].branch;
+    if (insn_at(shape, branch)->kind == GN_CODE_BRANCH && is_at(shape, branch, &test))
+        test.column = gn_source_column_in(shape->program, insn_at(shape, branch)->address, &test);
+    return test;
+}
+
+/* A test there that leads out of the loop, or another statement: next to nothing may be left of a test that
+ * cannot fail. */
+static bool is_of_loop(const struct gn_function_shape *shape, size_t insn, size_t loop,
+                       const struct gn_program_place *test)
 {
     const struct gn_code *code = shape->code;
     bool leads_out = false;
     for (size_t edge = code->to.first[insn]; edge < code->to.first[insn + 1]; edge++)
         leads_out |= !gn_shape_is_in(shape, code->to.ends[edge], loop);
-    return leads_out && gn_shape_is_in(shape, insn, loop) && insn_at(shape, insn)->kind == GN_CODE_BRANCH &&
-           gn_source_line_in(shape->program, insn_at(shape, insn)->address, &shape->loops[loop].place) ==
-               shape->loops[loop].place.line;
+    return (leads_out && insn_at(shape, insn)->kind == GN_CODE_BRANCH && is_at(shape, insn, test)) ||
+           gn_source_begins_at(shape->program, insn_at(shape, insn)->address, test);
 }
 
-static bool is_of_body(const struct gn_function_shape *shape, size_t insn, size_t loop)
+static bool is_call_of_body(const struct gn_function_shape *shape, size_t insn, size_t loop,
+                            const struct gn_program_place *test)
 {
-    const struct gn_program_place *place = &shape->loops[loop].place;
-    const int line = gn_source_line_in(shape->program, insn_at(shape, insn)->address, place);
-    return gn_work_is_call(insn_at(shape, insn)) || (line > 0 && line != place->line);
+    return gn_shape_is_in(shape, insn, loop) && gn_work_is_call(insn_at(shape, insn)) &&
+           !is_at(shape, insn, test);
 }
 
-/* From one such test to another one by way of what is no part of the loop's own line, without passing the
- * loop's head: what the source has as one round is several there, one for each case. False: no memory. */
+/* From one call of the body to another one by way of the loop's own test, without passing its head: what the
+ * source has as one round is several there, one for each case. False: no memory. */
 static bool doubt_threaded(struct gn_function_shape *shape, size_t loop)
 {
     const size_t count = shape->code->count;
     size_t depth = 0;
     if (shape->loops[loop].place.line <= 0)
         return true;
+    const struct gn_program_place test = test_of(shape, loop);
     bool *before = calloc(2 * count + 1, sizeof *before), *behind = before ? before + count : NULL;
     size_t *stack = malloc((2 * count + 1) * sizeof *stack); /* where it begins, and what is met */
     for (size_t i = 0; i < count && before && stack; i++)
-        if (is_exit(shape, i, loop))
+        if (is_call_of_body(shape, i, loop, &test))
             stack[depth++] = i;
     if (before && stack && depth > 1) {
         go_round(shape, loop, stack, depth, before);
         depth = 0;
         for (size_t i = 0; i < count; i++)
-            if (before[i] && is_of_body(shape, i, loop))
+            if (before[i] && is_of_loop(shape, i, loop, &test))
                 stack[depth++] = i;
         go_round(shape, loop, stack, depth, behind);
         for (size_t i = 0; i < count; i++)
-            if (behind[i] && is_exit(shape, i, loop))
+            if (behind[i] && is_call_of_body(shape, i, loop, &test))
                 shape->loops[loop].doubts |= GN_DOUBT_COPIES;
     }
     const bool done = before && stack;

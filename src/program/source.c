@@ -111,13 +111,30 @@ bool gn_source_of_loop(struct gn_program *program, const struct gn_flow *flow, c
     return true;
 }
 
-int gn_source_line_in(struct gn_program *program, uint64_t offset, const struct gn_program_place *place)
+static struct gn_program_place place_in(struct gn_program *program, uint64_t offset,
+                                        const struct gn_program_place *place)
 {
     enum { LEVELS = 16 };
     struct gn_program_place places[LEVELS];
     const size_t count = gn_program_places(program, offset, places, LEVELS, NULL);
     for (size_t i = 0; i < count; i++)
         if (places[i].function == place->function && places[i].file == place->file)
-            return places[i].line;
-    return 0;
+            return places[i];
+    return (struct gn_program_place){0};
+}
+
+int gn_source_line_in(struct gn_program *program, uint64_t offset, const struct gn_program_place *place)
+{
+    return place_in(program, offset, place).line;
+}
+
+int gn_source_column_in(struct gn_program *program, uint64_t offset, const struct gn_program_place *place)
+{
+    return place_in(program, offset, place).column;
+}
+
+bool gn_source_begins_at(struct gn_program *program, uint64_t offset, const struct gn_program_place *place)
+{
+    return gn_units_begins_at(program->units, offset + program->debug_shift, place->line, place->column) &&
+           place_in(program, offset, place).line > 0;
 }

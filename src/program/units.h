@@ -51,6 +51,9 @@ bool gn_units_have_lines(const struct gn_units *units);
  * chain longer than max loses its outermost frames. */
 size_t gn_units_frames(struct gn_units *units, uint64_t pc, struct gn_frame *frames, size_t max);
 
+/* A statement of this line and column (0: any) begins at pc, if only one of which no instruction is left. */
+bool gn_units_begins_at(struct gn_units *units, uint64_t pc, int line, int column);
+
 /* The physical function around pc. */
 bool gn_units_function(struct gn_units *units, uint64_t pc, struct gn_function *function);
 

@@ -53,6 +53,8 @@ hard)
         check gcc "$level" 9 loops_hard.c
         check clang "$level" 9 loops_hard.c
         check gcc "$level" 0 loops_jump.c
+        check gcc "$level" 0 loops_threaded.c
+        check clang "$level" 60 loops_threaded.c
         check gcc "$level" 20 loops_unrolled.c
         check clang "$level" 9 loops_unrolled.c
     done
