@@ -91,21 +91,26 @@ void gn_profile_naps_query(sqlite3 *db, const char *own_ns, char query[GN_NAPS_Q
         " total(CASE WHEN x.%s = 0 THEN x.time_ns END) AS cpu_ns,"
         " total(CASE WHEN x.%s = 1 THEN x.time_ns END) AS asleep_ns,"
         " total(CASE WHEN x.%s = 1 THEN x.count END) AS looks,"
-        " (SELECT sum(r.preempted_ns) FROM resource r WHERE r.process = l.process)"
-        "  + (SELECT sum(max(p.cpu_ns - g.time_ns, 0)) FROM process p JOIN sampling g ON g.process = p.id"
-        "   WHERE p.id = l.process) AS unseen_ns FROM edge e"
+        " %s AS unseen_ns FROM edge e"
         " JOIN location l ON l.id = e.location AND l.thread = 0 LEFT JOIN sample x ON x.location = e.location"
         "  AND NOT x.other_threads AND x.from_activity = e.from_activity AND x.to_activity = e.to_activity"
         " WHERE e.from_activity = e.to_activity AND e.from_activity IN (%s) GROUP BY e.location, "
         "e.from_activity)"
         " WHERE own_ns > " LEAST_NS " AND looks >= " LOOKS " AND (cpu_ns + unseen_ns < " ON_CORE " * own_ns"
         "  OR (cpu_ns < " ON_CORE " * own_ns AND asleep_ns > " ASLEEP " * own_ns)) GROUP BY process";
+    static const char unseen[] =
+        "(SELECT sum(r.preempted_ns) FROM resource r WHERE r.process = l.process)"
+        " + (SELECT sum(max(p.cpu_ns - g.time_ns, 0)) FROM process p JOIN sampling g ON g.process = p.id"
+        " WHERE p.id = l.process)";
+    const bool is_known =
+        gn_sql_has_column(db, "resource", "preempted_ns") && gn_sql_has_column(db, "sampling", "time_ns");
     struct polls polls;
     const char *how = gn_samples_how(db);
-    _Static_assert(sizeof asked + sizeof polls.list + 100 < GN_NAPS_QUERY, "the query has room");
+    _Static_assert(sizeof asked + sizeof unseen + sizeof polls.list + 100 < GN_NAPS_QUERY,
+                   "the query has room");
     list_polls(db, &polls);
     if (polls.used > 0 && gn_sql_has_column(db, "sample", "time_ns"))
-        snprintf(query, GN_NAPS_QUERY, asked, own_ns, how, how, how, polls.list);
+        snprintf(query, GN_NAPS_QUERY, asked, own_ns, how, how, how, is_known ? unseen : "NULL", polls.list);
     else
         snprintf(query, GN_NAPS_QUERY, "SELECT NULL AS process, 0 AS ns");
 }
