@@ -299,7 +299,8 @@ static void each_host_asks_its_parent(void **state)
     check_facts(2, 1);
 }
 
-/* Here all hosts have one clock: what has been under way is behind the first one's, and never ahead. */
+/* Here all hosts have one clock: what has been under way is behind the first one's, and never ahead. Who of
+ * the others is further behind changes, as late answers are believed little by little. */
 static void hosts_agree_on_the_moment(void **state)
 {
     (void)state;
@@ -313,7 +314,8 @@ static void hosts_agree_on_the_moment(void **state)
     run_until(2, SOME, 0);
     const uint64_t last = gn_exchanges_moment(hosts[2]), middle = gn_exchanges_moment(hosts[1]),
                    first = gn_exchanges_moment(hosts[0]);
-    assert_true(0 < last && last <= middle && middle <= first);
+    assert_true(0 < last && last <= first);
+    assert_true(0 < middle && middle <= first);
     assert_int_equal(gn_exchanges_common(hosts[0]), gn_exchanges_common(hosts[2]));
     assert_int_not_equal(gn_exchanges_common(hosts[0]), 0);
     end_hosts(3);
