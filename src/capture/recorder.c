@@ -466,6 +466,7 @@ bool gn_enter(struct gn_capture_call *call, uint32_t activity, void *caller, voi
 {
     if (gn_is_closed())
         return false;
+    gn_ticks_fence(); /* else what memory keeps the program waiting for would be the call's */
     const struct gn_registers at = gn_registers_of(caller, frame);
     struct gn_recorder *r = self;
     if (__builtin_expect(!r, 0)) {

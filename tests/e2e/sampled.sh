@@ -167,6 +167,18 @@ polls) # of ranks that poll at one place, who sleeps in between is in MPI, and w
     "$gnomon" explain --format json "$(folder_of polls)" >explained.json
     python3 -c 'import json; a = json.load(open("explained.json")); assert not a["balanced"], a' || fail "it is told as balanced"
     ;;
+misses) # what memory keeps the program waiting for is the program's, although it is in a call by then
+    compile misses fixtures/misses.c
+    n=1 run_gnomon misses ./misses
+    [ "$status" = 0 ] || fail "exit status $status"
+    wait_for_report misses
+    if [ "$(sql misses "SELECT max(state) FROM sampling")" = refused ]; then
+        skip "the kernel refuses perf_event_open"
+    fi
+    json misses "(lambda computed: computed('plain') > .6 * computed('ordered') > .1)(
+                 lambda f: sum(x['total_s'] for x in rows if x['function'] == f and x['known'] == 'samples' and not x['called']))" --by place ||
+        fail "updates are told as the call behind them: $(json misses "[(x['function'], x['called'], x['total_s']) for x in rows]" --by place)"
+    ;;
 plugins) # what is loaded where something else was before
     for name in alpha beta; do
         cc -O2 -g -shared -fPIC "-DNAME=$name" -o "lib$name.so" "$here/fixtures/plugins.c"
