@@ -23,13 +23,7 @@ void gn_sizes_add(struct gn_sizes *s, double weight, double size)
     s->squares += weight * size * weight * size;
 }
 
-/* Of what was not seen, however alike the parts are: what is rare and large (a wait of a hundred times the
- * usual length) is of another proportion than what they have, and in none of them perhaps. Measured: it makes
- * 2 to 3 % where it is a quarter of all. */
-static const double least_error = 0.05;
-
-/* Student's t, 97.5 %, by degrees of freedom; from 10 on near enough. */
-static double student_t(double freedom)
+double gn_student_t(double freedom)
 {
     static const double t[] = {12.71, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26};
     return freedom < 10 ? t[(int)fmax(0, freedom)] : 1.96 + 2.7 / freedom;
@@ -48,8 +42,9 @@ void gn_estimate_total(const struct gn_estimate *e, const struct gn_sizes *s, do
     const double effective = s->weighted * s->weighted / s->squares, left = fmax(0, 1 - s->seen / all);
     /* each part has drawn the ratio to itself: without it, its residual were larger (the jackknife's) */
     const double drawn = fmax(effective, 1.5) / (fmax(effective, 1.5) - 1);
-    const double drawn_error = student_t(floor(effective + 0.5) - 1) * sqrt(left * squares) * drawn * scale;
-    const double error = fmax(drawn_error, least_error * left * ratio * all);
+    const double drawn_error =
+        gn_student_t(floor(effective + 0.5) - 1) * sqrt(left * squares) * drawn * scale;
+    const double error = fmax(drawn_error, GN_LEAST_ERROR * left * ratio * all);
     *lo = fmax(e->seen_lo, e->lo * scale - error);
     *hi = fmax(*lo, e->hi * scale + error);
 }

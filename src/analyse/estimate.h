@@ -16,6 +16,14 @@
 
 #include <stddef.h>
 
+/* Of what was not seen, however alike the parts are: what is rare and large (a wait of a hundred times the
+ * usual length) is of another proportion than what they have, and in none of them perhaps. Measured: it makes
+ * 2 to 3 % where it is a quarter of all. */
+#define GN_LEAST_ERROR 0.05
+
+/* Student's t, 97.5 %, by degrees of freedom; from 10 on near enough. */
+double gn_student_t(double freedom);
+
 /* Of x, all zero at first. */
 struct gn_estimate {
     double seen_lo, seen_hi; /* Σ lo, Σ hi */

@@ -7,6 +7,7 @@
 #include "answer/process_name.h"
 #include "answer/rests_on.h"
 #include "answer/spans.h"
+#include "answer/whole_run.h"
 
 struct rows {
     size_t first, end;
@@ -94,18 +95,22 @@ static void fill_row(const void *self, size_t i, struct gn_cell *cells)
         gn_cell_number(&cells[3], r->history->definitions->processes[row->process].rank);
     gn_cell_bounds(&cells[4], row->lo_ns, row->hi_ns);
     gn_cell_bounds(&cells[5], share.lo, share.hi);
-    gn_cell_text(&cells[6], cells[0].buffer);
+    gn_cell_text(&cells[7], cells[0].buffer);
 }
 
 struct gn_table gn_critical_table(const struct gn_critical_report *report)
 {
     static const struct gn_column columns[] = {
-        {.name = "name"},
-        {.name = "kind"},
-        {.name = "place", .flags = GN_COLUMN_EMPTY},
+        {.name = "name", .flags = GN_COLUMN_KEY},
+        {.name = "kind", .flags = GN_COLUMN_KEY},
+        {.name = "place", .flags = GN_COLUMN_EMPTY | GN_COLUMN_KEY},
         {.name = "rank", .kind = GN_CELL_NUMBER},
         {.title = "on the path", .name = "on_path_s", .kind = GN_CELL_DURATIONS},
-        {.title = "of the run", .name = "share_percent", .kind = GN_CELL_PERCENTAGES},
+        {.title = "of the run",
+         .name = "share_percent",
+         .kind = GN_CELL_PERCENTAGES,
+         .flags = GN_COLUMN_SEEN},
+        {.title = GN_OF_RUN, .name = "run_percent", .kind = GN_CELL_PERCENTAGES, .flags = GN_COLUMN_RUN},
         {.title = "by activity, rank or call", .least = 24, .is_middle = true},
     };
     const struct rows rows = rows_of(report);
@@ -115,7 +120,8 @@ struct gn_table gn_critical_table(const struct gn_critical_report *report)
                              .left_out = left_out(report),
                              .fill = fill_row,
                              .self = report,
-                             .indent = 2};
+                             .indent = 2,
+                             .whole = gn_whole_run(report->spread)};
 }
 
 /* ---- text ---- */

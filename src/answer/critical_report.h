@@ -4,6 +4,7 @@
 #define GNOMON_ANSWER_CRITICAL_REPORT_H
 
 #include "analyse/critical.h"
+#include "analyse/spread.h"
 #include "answer/table.h"
 
 #include <jansson.h>
@@ -16,7 +17,8 @@ struct gn_critical_report {
     const struct gn_history *history;
     const struct gn_critical *critical;
     enum gn_critical_by by;
-    size_t top; /* rows; 0: all */
+    size_t top;               /* rows; 0: all */
+    struct gn_spread *spread; /* of what was seen in windows; NULL: all was */
 };
 
 void gn_critical_text(const struct gn_critical_report *report, const struct gn_terminal *terminal, FILE *out);

@@ -6,6 +6,7 @@
 #include "answer/spans.h"
 #include "answer/group_name.h"
 #include "answer/rests_on.h"
+#include "answer/whole_run.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -77,19 +78,22 @@ static struct gn_score share_of(const struct gn_history *h, const struct gn_fram
 
 /* ---- rows ---- */
 
-static void fill(const struct gn_frames_report *r, const struct gn_frame_time *time, struct gn_cell *cells)
+enum { SHARE, OF_RUN, SECONDS, WHO };
+
+static void fill(const struct gn_frames_report *r, const struct gn_frame_time *time, struct gn_cell *share,
+                 struct gn_cell *seconds)
 {
-    const struct gn_score share = share_of(r->history, time);
-    gn_cell_bounds(&cells[0], share.lo, share.hi);
-    gn_cell_bounds(&cells[1], time->lo_ns, time->hi_ns);
+    const struct gn_score of_run = share_of(r->history, time);
+    gn_cell_bounds(share, of_run.lo, of_run.hi);
+    gn_cell_bounds(seconds, time->lo_ns, time->hi_ns);
 }
 
 static void fill_row(const void *self, size_t i, struct gn_cell *cells)
 {
     const struct gn_frames_report *r = self;
-    fill(r, &r->rows[i].time, cells);
-    gn_group_name(r->history, r->groups, r->by, r->rows[i].group, cells[2].buffer, GN_CELL_BUFFER);
-    gn_cell_text(&cells[2], cells[2].buffer);
+    fill(r, &r->rows[i].time, &cells[SHARE], &cells[SECONDS]);
+    gn_group_name(r->history, r->groups, r->by, r->rows[i].group, cells[WHO].buffer, GN_CELL_BUFFER);
+    gn_cell_text(&cells[WHO], cells[WHO].buffer);
 }
 
 /* The first one is of all of them. */
@@ -100,32 +104,39 @@ static void fill_text(const void *self, size_t i, struct gn_cell *cells)
         fill_row(self, i - 1, cells);
         return;
     }
-    fill(r, &r->frames->all, cells);
-    gn_cell_text(&cells[2], r->held ? "as asked" : r->is_all ? "all" : "whoever it is");
+    fill(r, &r->frames->all, &cells[SHARE], &cells[SECONDS]);
+    gn_cell_text(&cells[WHO], r->held ? "as asked" : r->is_all ? "all" : "whoever it is");
 }
 
 static void fill_aggregated(const void *self, size_t i, struct gn_cell *cells)
 {
     const struct gn_frames_report *r = self;
     (void)i;
-    fill(r, &r->aggregated->all, cells);
-    gn_cell_text(&cells[2], r->held ? "as asked" : "whoever it is");
+    fill(r, &r->aggregated->all, &cells[SHARE], &cells[SECONDS]);
+    gn_cell_text(&cells[WHO], r->held ? "as asked" : "whoever it is");
 }
 
 static struct gn_table table_of(const struct gn_frames_report *r, size_t rows,
                                 void (*fill_with)(const void *, size_t, struct gn_cell *))
 {
     static const struct gn_column columns[] = {
-        {.title = "of the run", .name = "percent", .kind = GN_CELL_PERCENTAGES},
+        {.title = "of the run", .name = "percent", .kind = GN_CELL_PERCENTAGES, .flags = GN_COLUMN_SEEN},
+        {.title = GN_OF_RUN, .name = "run_percent", .kind = GN_CELL_PERCENTAGES, .flags = GN_COLUMN_RUN},
         {.title = "at the same time", .name = "seconds", .kind = GN_CELL_DURATIONS},
-        {.title = "who", .name = "who", .least = 16},
+        {.title = "who", .name = "who", .flags = GN_COLUMN_KEY, .least = 16},
     };
     return (struct gn_table){.columns = columns,
                              .column_count = sizeof columns / sizeof *columns,
                              .row_count = rows,
                              .fill = fill_with,
                              .self = r,
-                             .indent = 2};
+                             .indent = 2,
+                             .whole = gn_whole_run(fill_with == fill_aggregated ? NULL : r->spread)};
+}
+
+struct gn_table gn_frames_table(const struct gn_frames_report *r)
+{
+    return table_of(r, 1 + r->row_count, fill_text);
 }
 
 /* ---- periods ---- */
@@ -144,7 +155,7 @@ static void fill_period(const void *self, size_t i, struct gn_cell *cells)
     const struct gn_frame_time time = gn_frame_time_of(p->certain_ns, length_of(p)),
                                from = since_begin(r->history, p->from_ns),
                                to = since_begin(r->history, p->to_ns);
-    fill(r, &time, cells);
+    fill(r, &time, &cells[0], &cells[1]);
     gn_cell_bounds(&cells[2], from.lo_ns, from.hi_ns);
     gn_cell_bounds(&cells[3], to.lo_ns, to.hi_ns);
 }
@@ -252,13 +263,22 @@ static json_t *time_json(const struct gn_frames_report *r, const struct gn_frame
                      gn_span_json(share.lo, share.hi, 100));
 }
 
+/* The same, and what is in all of the run; row: of gn_frames_table. */
+static json_t *seen_json(const struct gn_frames_report *r, const struct gn_frame_time *time, size_t row)
+{
+    const struct gn_table rows = gn_frames_table(r);
+    json_t *json = time_json(r, time);
+    json_object_set_new(json, "run_percent", gn_table_of_run(&rows, row));
+    return json;
+}
+
 static json_t *rows_json(const struct gn_frames_report *r)
 {
     char who[128];
     json_t *list = json_array();
     for (size_t i = 0; i < r->row_count && list; i++) {
         gn_group_name(r->history, r->groups, r->by, r->rows[i].group, who, sizeof who);
-        json_t *row = json_pack("{s:s,s:o?}", "who", who, "time", time_json(r, &r->rows[i].time));
+        json_t *row = json_pack("{s:s,s:o?}", "who", who, "time", seen_json(r, &r->rows[i].time, i + 1));
         if (json_array_append_new(list, row) != 0) {
             json_decref(list);
             list = NULL;
@@ -297,7 +317,7 @@ json_t *gn_frames_json(const struct gn_frames_report *r)
         "{s:s,s:s,s:s,s:I,s:o?,s:o?,s:o?,s:o?,s:o?,s:o?,s:o?,s:o?,s:o?}", "trace", r->path, "question",
         r->question, "by", gn_scored_name(r->by), "frames", (json_int_t)r->frames->frames, "length_s",
         gn_span_json((double)h->length.lo_ns, (double)h->length.hi_ns, 1e-9), "all",
-        time_json(r, &r->frames->all), "rows", rows_json(r), "times", times_json(r), "periods",
+        seen_json(r, &r->frames->all, 0), "rows", rows_json(r), "times", times_json(r), "periods",
         periods_json(r), "is_narrowest", r->held ? json_boolean(r->held->is_narrowest) : json_null(),
         "aggregated", aggregated_json(r), "rests_on", gn_rests_on_json(h), "assumptions",
         gn_assumptions_json(h, GN_ASSUMES_OF_STATES));

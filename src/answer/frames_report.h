@@ -7,6 +7,7 @@
 
 #include "analyse/global_state.h"
 #include "analyse/scores.h"
+#include "analyse/spread.h"
 #include "answer/table.h"
 
 #include <jansson.h>
@@ -29,8 +30,9 @@ struct gn_frames_report {
     const struct gn_held *held; /* of a question for any state, whose frames have no rows; else NULL */
     const uint64_t *sizes;      /* [GN_FRAMES_SIZES] of these, by powers of two */
     enum gn_scored by;
-    bool is_all, names_one; /* the question is about all of them; about one against the others */
-    size_t top;             /* rows; 0: all */
+    bool is_all, names_one;   /* the question is about all of them; about one against the others */
+    size_t top;               /* rows; 0: all */
+    struct gn_spread *spread; /* of what was seen in windows; NULL: all was */
     /* gn_frames_rank fills these */
     struct gn_frames_row *rows; /* those that it may have been, most first */
     size_t row_count;
@@ -41,6 +43,8 @@ struct gn_frames_report {
 /* 0, and the caller frees rows and periods; or -ENOMEM with err set. */
 int gn_frames_rank(struct gn_frames_report *report, struct gn_error *err);
 
+/* All that it says for how long it was so: of all of them, then of each. */
+struct gn_table gn_frames_table(const struct gn_frames_report *report);
 void gn_frames_text(const struct gn_frames_report *report, const struct gn_terminal *terminal, FILE *out);
 /* Its rows. 0, or -ENOMEM. */
 int gn_frames_csv(const struct gn_frames_report *report, FILE *out);

@@ -8,6 +8,7 @@
 #include "analyse/scores.h"
 #include "analyse/waits.h"
 #include "answer/group_name.h"
+#include "analyse/spread.h"
 #include "answer/table.h"
 
 #include <jansson.h>
@@ -45,8 +46,9 @@ struct gn_stragglers_report {
     const struct gn_waits *waits;
     const struct gn_scores *scores;
     enum gn_scored by;
-    bool is_annotated; /* --busy or --waiting: the scores say who is first, else what was waited */
-    size_t top;        /* rows of the table; 0: all */
+    bool is_annotated;        /* --busy or --waiting: the scores say who is first, else what was waited */
+    size_t top;               /* rows of the table; 0: all */
+    struct gn_spread *spread; /* of what was seen in windows; NULL: all was */
     /* gn_stragglers_rank fills these */
     struct gn_straggler *list;            /* [groups->count] the first one first */
     enum gn_straggler_verdict waited_for; /* whether it is the one whom the others wait for */

@@ -65,9 +65,13 @@ static json_t *straggler_json(const struct gn_stragglers_report *r, const struct
 
 static json_t *stragglers_json(const struct gn_stragglers_report *r)
 {
+    const struct gn_table rows = gn_stragglers_table(r);
     json_t *list = json_array();
-    for (size_t i = 0; i < r->groups->count && (r->top == 0 || i < r->top); i++)
-        json_array_append_new(list, straggler_json(r, &r->list[i]));
+    for (size_t i = 0; i < r->groups->count && (r->top == 0 || i < r->top); i++) {
+        json_t *straggler = straggler_json(r, &r->list[i]);
+        json_object_set_new(straggler, "run_score_percent", gn_table_of_run(&rows, i));
+        json_array_append_new(list, straggler);
+    }
     return list;
 }
 

@@ -5,6 +5,7 @@
 #include "answer/rests_on.h"
 #include "answer/spans.h"
 #include "answer/stragglers_report.h"
+#include "answer/whole_run.h"
 
 #include <math.h>
 #include <string.h>
@@ -192,24 +193,33 @@ static void fill_row(const void *self, size_t i, struct gn_cell *cells)
     const struct gn_stragglers_report *r = self;
     const struct gn_straggler *s = &r->list[i];
     const struct gn_score score = r->scores->scores[s->group];
-    char *name = cells[0].buffer, *work = cells[5].buffer;
+    char *name = cells[0].buffer, *work = cells[6].buffer;
     gn_straggler_name(r, s->group, name, GN_CELL_BUFFER);
     gn_cell_text(&cells[0], name);
     gn_cell_bounds(&cells[1], score.lo / 100, score.hi / 100);
-    gn_cell_bounds(&cells[2], s->share.lo / 100, s->share.hi / 100);
-    gn_cell_bounds(&cells[3], s->caused.lo_ns, s->caused.hi_ns);
-    gn_cell_bounds(&cells[4], s->waited.lo_ns, s->waited.hi_ns);
+    gn_cell_bounds(&cells[3], s->share.lo / 100, s->share.hi / 100);
+    gn_cell_bounds(&cells[4], s->caused.lo_ns, s->caused.hi_ns);
+    gn_cell_bounds(&cells[5], s->waited.lo_ns, s->waited.hi_ns);
     if (s->cause == GN_NONE)
         return;
     gn_straggler_work(r, &r->waits->causes[s->cause], work, GN_CELL_BUFFER);
-    gn_cell_text(&cells[5], work);
+    gn_cell_text(&cells[6], work);
 }
 
 struct gn_table gn_stragglers_table(const struct gn_stragglers_report *r)
 {
     static const struct gn_column columns[] = {
-        {.title = "", .name = "name", .least = 16},
-        {.title = "score", .name = "score_percent", .kind = GN_CELL_PERCENTAGES, .goes = 1},
+        {.title = "", .name = "name", .flags = GN_COLUMN_KEY, .least = 16},
+        {.title = "score",
+         .name = "score_percent",
+         .kind = GN_CELL_PERCENTAGES,
+         .flags = GN_COLUMN_SEEN,
+         .goes = 1},
+        {.title = GN_OF_RUN,
+         .name = "run_score_percent",
+         .kind = GN_CELL_PERCENTAGES,
+         .flags = GN_COLUMN_RUN,
+         .goes = 1},
         {.title = "caused", .name = "caused_percent", .kind = GN_CELL_PERCENTAGES, .goes = 3},
         {.title = "made others wait", .name = "caused_s", .kind = GN_CELL_DURATIONS},
         {.title = "waited", .name = "waited_s", .kind = GN_CELL_DURATIONS, .goes = 2},
@@ -222,7 +232,8 @@ struct gn_table gn_stragglers_table(const struct gn_stragglers_report *r)
                              .left_out = count - shown,
                              .fill = fill_row,
                              .self = r,
-                             .indent = 2};
+                             .indent = 2,
+                             .whole = gn_whole_run(r->spread)};
 }
 
 static void print_table(const struct page *p, const struct gn_table *table)

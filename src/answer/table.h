@@ -46,7 +46,10 @@ enum gn_column_flag {
     GN_COLUMN_EMPTY = 8, /* in JSON an empty text is "", otherwise null */
     GN_COLUMN_LEFT = 16, /* as text: left-justified; texts are, unless GN_COLUMN_RIGHT says otherwise */
     GN_COLUMN_RIGHT = 32,
-    GN_COLUMN_FOLD = 64, /* the last one: too long, it goes on below itself, instead of being shortened */
+    GN_COLUMN_FOLD = 64,  /* the last one: too long, it goes on below itself, instead of being shortened */
+    GN_COLUMN_KEY = 128,  /* what a row is of, for the table's `whole`: texts and numbers */
+    GN_COLUMN_SEEN = 256, /* one, percentages: what was seen of it, from which `whole` knows … */
+    GN_COLUMN_RUN = 512,  /* … this one, percentages of all. Not in the text where all was seen */
 };
 
 struct gn_column {
@@ -61,6 +64,9 @@ struct gn_column {
     const char *meaning; /* of the title, for gn_table_meaning; NULL: it needs none */
 };
 
+/* The title of what is flagged so. */
+#define GN_OF_RUN "in all of it, 95 %"
+
 enum { GN_CELL_BUFFER = 4096 };
 
 struct gn_cell {
@@ -72,6 +78,13 @@ struct gn_cell {
     char buffer[GN_CELL_BUFFER];
 };
 
+/* What rows of which only a part was seen are in all, by their names: what stands in GN_COLUMN_KEY. */
+struct gn_table_whole {
+    void *self; /* NULL: all was seen */
+    int (*add)(void *self, const char *name, double lo, double hi);
+    void (*find)(const void *self, const char *name, double lo, double hi, double *all_lo, double *all_hi);
+};
+
 struct gn_table {
     const struct gn_column *columns;
     size_t column_count, row_count;
@@ -80,6 +93,7 @@ struct gn_table {
     void (*fill)(const void *self, size_t row, struct gn_cell *cells);
     const void *self;
     int indent; /* of the text */
+    struct gn_table_whole whole;
 };
 
 /* For fill. */
@@ -97,6 +111,13 @@ int gn_table_meaning(const struct gn_table *table, const struct gn_terminal *ter
 int gn_table_csv(const struct gn_table *table, FILE *out);
 /* An array of objects, a new reference; NULL: no memory. */
 json_t *gn_table_json(const struct gn_table *table);
+
+/* Adds all rows to the table's `whole`. 0, or -ENOMEM. */
+int gn_table_measure(const struct gn_table *table);
+/* Of the row, what is in all of the run: {"lo": …, "hi": …} in percent, null where all was seen; a new
+ * reference, NULL: no memory. And as "31.2 to 33.0 %"; false where all was seen. */
+json_t *gn_table_of_run(const struct gn_table *table, size_t row);
+bool gn_table_of_run_text(const struct gn_table *table, size_t row, FILE *out);
 
 /* A field of CSV, quoted where it has to be. */
 void gn_csv_field(FILE *out, const char *text);

@@ -81,17 +81,21 @@ static const char *title_of(const struct sheet *s, size_t c, char text[LONGEST])
 
 /* ---- fitting ---- */
 
+static bool is_shown(const struct gn_table *t, size_t c)
+{
+    return t->columns[c].title && (t->whole.self || !(t->columns[c].flags & GN_COLUMN_RUN));
+}
+
 static void measure(struct sheet *s)
 {
     const struct gn_table *t = s->table;
     char text[LONGEST];
     for (size_t c = 0; c < t->column_count; c++)
-        s->widths[c] = t->columns[c].title ? gn_columns_of(title_of(s, c, text)) : 0;
+        s->widths[c] = is_shown(t, c) ? gn_columns_of(title_of(s, c, text)) : 0;
     for (size_t row = 0; row < t->row_count; row++) {
         gn_table_fill(t, row, s->cells);
         for (size_t c = 0; c < t->column_count; c++) {
-            const struct gn_column *column = &t->columns[c];
-            const int width = column->title ? gn_columns_of(cell_text(s, c, text)) : 0;
+            const int width = is_shown(t, c) ? gn_columns_of(cell_text(s, c, text)) : 0;
             s->widths[c] = width > s->widths[c] ? width : s->widths[c];
         }
     }

@@ -6,6 +6,7 @@
 #define GNOMON_ANSWER_WHATIF_REPORT_H
 
 #include "analyse/sweep.h"
+#include "analyse/spread.h"
 #include "answer/table.h"
 
 #include <jansson.h>
@@ -25,6 +26,7 @@ struct gn_whatif_report {
     uint32_t straggler;
     double score_lo, score_hi; /* percent of the run */
     struct gn_whatif_result result;
+    struct gn_spread *spread; /* of what was seen in windows; NULL: all was */
 };
 
 /* The best of many. */
@@ -32,6 +34,7 @@ struct gn_sweep_report {
     const char *path;
     const struct gn_history *history;
     const struct gn_sweep *sweep;
+    struct gn_spread *spread; /* of what was seen in windows; NULL: all was */
 };
 
 void gn_whatif_text(const struct gn_whatif_report *report, const struct gn_terminal *terminal, FILE *out);

@@ -66,12 +66,14 @@ static json_t *run_json(const char *path, const struct gn_history *h)
 
 json_t *gn_whatif_json(const struct gn_whatif_report *r)
 {
+    const struct gn_table row = gn_whatif_table(r);
     json_t *json = run_json(r->path, r->history);
     json_object_set_new(json, "activities", chosen_json(r));
     json_object_set_new(json, "ranks", ranks_json(r));
     json_object_set_new(json, "faster_percent", gn_span_json(r->share_lo, r->share_hi, 100));
     json_object_set_new(json, "part_percent", gn_span_json(r->part_lo, r->part_hi, 100));
     json_object_set_new(json, "straggler", straggler_json(r));
+    json_object_set_new(json, "run_speedup_percent", gn_table_of_run(&row, 0));
     return add_result(json, &r->result);
 }
 
@@ -85,9 +87,13 @@ json_t *gn_sweep_answer_json(const struct gn_history *h, const struct gn_answer 
 
 json_t *gn_sweep_json(const struct gn_sweep_report *r)
 {
+    const struct gn_table rows = gn_sweep_table(r);
     json_t *json = run_json(r->path, r->history), *list = json_array();
-    for (size_t i = 0; i < r->sweep->count; i++)
-        json_array_append_new(list, gn_sweep_answer_json(r->history, &r->sweep->answers[i]));
+    for (size_t i = 0; i < r->sweep->count; i++) {
+        json_t *answer = gn_sweep_answer_json(r->history, &r->sweep->answers[i]);
+        json_object_set_new(answer, "run_speedup_percent", gn_table_of_run(&rows, i));
+        json_array_append_new(list, answer);
+    }
     json_object_set_new(json, "answers", list);
     json_object_set_new(json, "candidates", json_integer((json_int_t)r->sweep->candidates));
     json_object_set_new(json, "tried", json_integer((json_int_t)r->sweep->tried));

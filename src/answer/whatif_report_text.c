@@ -5,6 +5,7 @@
 #include "answer/rests_on.h"
 #include "answer/spans.h"
 #include "answer/whatif_report.h"
+#include "answer/whole_run.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -93,14 +94,21 @@ static void print_change(const struct page *p, const struct gn_whatif_report *r)
     print_activities(r, p->out);
 }
 
-static void print_result(const struct page *p, const struct gn_whatif_result *n)
+static void print_result(const struct page *p, const struct gn_whatif_report *r)
 {
+    const struct gn_whatif_result *n = &r->result;
+    const struct gn_table row = gn_whatif_table(r);
     char length[GN_SPAN_TEXT], speedup[GN_SPAN_TEXT], gain[GN_SPAN_TEXT];
     fprintf(p->out, "  %snew length%s %s\n", shade(p, GN_BOLD), shade(p, GN_PLAIN),
             gn_span_time(positive((double)n->length.lo_ns), positive((double)n->length.hi_ns), length));
     fprintf(p->out, "  %sspeedup%s    %s of the run, %s\n", shade(p, GN_BOLD), shade(p, GN_PLAIN),
             gn_span_share(n->speedup_lo, n->speedup_hi, speedup),
             gn_span_time(n->reduction_lo_ns, n->reduction_hi_ns, gain));
+    if (r->spread) {
+        fprintf(p->out, "  in all of it (95 %%): ");
+        gn_table_of_run_text(&row, 0, p->out);
+        fputc('\n', p->out);
+    }
     if (n->may_reorder)
         fprintf(p->out,
                 "  %spossible%s   receives from anybody may take other messages than they did"
@@ -115,7 +123,7 @@ void gn_whatif_text(const struct gn_whatif_report *r, const struct gn_terminal *
     const struct page page = {r->history, terminal, folded.out};
     header(&page, r->path);
     print_change(&page, r);
-    print_result(&page, &r->result);
+    print_result(&page, r);
     footer(&page);
     gn_page_close(&folded);
 }
@@ -127,15 +135,16 @@ static void fill_change(const void *self, size_t i, struct gn_cell *cells)
     (void)i;
     gn_cell_bounds(&cells[0], r->share_lo, r->share_hi);
     gn_cell_bounds(&cells[1], n->speedup_lo, n->speedup_hi);
-    gn_cell_bounds(&cells[2], n->reduction_lo_ns, n->reduction_hi_ns);
-    gn_cell_bounds(&cells[3], (double)n->length.lo_ns, (double)n->length.hi_ns);
+    gn_cell_bounds(&cells[3], n->reduction_lo_ns, n->reduction_hi_ns);
+    gn_cell_bounds(&cells[4], (double)n->length.lo_ns, (double)n->length.hi_ns);
 }
 
 struct gn_table gn_whatif_table(const struct gn_whatif_report *report)
 {
     static const struct gn_column columns[] = {
         {.name = "faster_percent", .kind = GN_CELL_PERCENTAGES},
-        {.name = "speedup_percent", .kind = GN_CELL_PERCENTAGES},
+        {.name = "speedup_percent", .kind = GN_CELL_PERCENTAGES, .flags = GN_COLUMN_SEEN},
+        {.name = "run_speedup_percent", .kind = GN_CELL_PERCENTAGES, .flags = GN_COLUMN_RUN},
         {.name = "reduction_s", .kind = GN_CELL_DURATIONS},
         {.name = "new_length_s", .kind = GN_CELL_DURATIONS},
     };
@@ -143,7 +152,8 @@ struct gn_table gn_whatif_table(const struct gn_whatif_report *report)
                              .column_count = sizeof columns / sizeof *columns,
                              .row_count = 1,
                              .fill = fill_change,
-                             .self = report};
+                             .self = report,
+                             .whole = gn_whole_run(report->spread)};
 }
 
 /* ---- the best of many ---- */
@@ -179,7 +189,7 @@ void gn_sweep_answer_text(const struct gn_history *h, const struct gn_answer *a,
                          length));
 }
 
-enum { SPEEDUP, LENGTH, WHERE, RANK, BY, CHANGE, FASTER, ACTIVITY };
+enum { SPEEDUP, RUN_SPEEDUP, LENGTH, WHERE, RANK, BY, CHANGE, FASTER, ACTIVITY };
 
 static void fill_answer(const void *self, size_t i, struct gn_cell *cells)
 {
@@ -202,21 +212,32 @@ static void fill_answer(const void *self, size_t i, struct gn_cell *cells)
 struct gn_table gn_sweep_table(const struct gn_sweep_report *r)
 {
     static const struct gn_column columns[] = {
-        [SPEEDUP] = {.title = "speedup", .name = "speedup_percent", .kind = GN_CELL_PERCENTAGES},
+        [SPEEDUP] = {.title = "speedup",
+                     .name = "speedup_percent",
+                     .kind = GN_CELL_PERCENTAGES,
+                     .flags = GN_COLUMN_SEEN},
+        [RUN_SPEEDUP] = {.title = GN_OF_RUN,
+                         .name = "run_speedup_percent",
+                         .kind = GN_CELL_PERCENTAGES,
+                         .flags = GN_COLUMN_RUN},
         [LENGTH] = {.title = "new length", .name = "new_length_s", .kind = GN_CELL_DURATIONS, .goes = 1},
         [WHERE] = {.title = "where"},
-        [RANK] = {.name = "rank", .kind = GN_CELL_NUMBER},
+        [RANK] = {.name = "rank", .kind = GN_CELL_NUMBER, .flags = GN_COLUMN_KEY},
         [BY] = {.title = "faster by"},
-        [CHANGE] = {.name = "change"},
+        [CHANGE] = {.name = "change", .flags = GN_COLUMN_KEY},
         [FASTER] = {.name = "faster_percent", .kind = GN_CELL_REAL},
-        [ACTIVITY] = {.title = "activity", .name = "activity", .flags = GN_COLUMN_FOLD, .least = 16},
+        [ACTIVITY] = {.title = "activity",
+                      .name = "activity",
+                      .flags = GN_COLUMN_FOLD | GN_COLUMN_KEY,
+                      .least = 16},
     };
     return (struct gn_table){.columns = columns,
                              .column_count = sizeof columns / sizeof *columns,
                              .row_count = r->sweep->count,
                              .fill = fill_answer,
                              .self = r,
-                             .indent = 2};
+                             .indent = 2,
+                             .whole = gn_whole_run(r->spread)};
 }
 
 static void print_answers(const struct page *p, const struct gn_sweep_report *r)

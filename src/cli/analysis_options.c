@@ -35,6 +35,47 @@ void gn_one_trace(struct argp_state *state, const char **trace, const char *valu
     *trace = value;
 }
 
+/* One round without some of the windows. False: it is not known what it would have told. */
+static bool look_without(struct gn_spread *spread, size_t round, const char *files,
+                         const struct gn_cli_history_settings *settings,
+                         int (*look)(void *self, const struct gn_cli_history *opened, struct gn_error *err),
+                         void *self)
+{
+    const struct gn_cli_again again = {spread, round};
+    struct gn_cli_history_settings without = *settings;
+    struct gn_error err;
+    struct gn_cli_history *opened = malloc(sizeof *opened);
+    without.again = &again;
+    int code = opened ? gn_cli_history_open(opened, files, &without, &err) : -ENOMEM;
+    if (code == 0) {
+        opened->spread = spread;
+        gn_spread_begin(spread, round);
+        code = look(self, opened, &err);
+        gn_cli_history_close(opened);
+    }
+    free(opened);
+    return code >= 0;
+}
+
+/* What windows tell of a run is looked at without some of them, again and again; NULL where all was seen. */
+static struct gn_spread *
+look_again(const struct gn_cli_history *opened, const struct gn_cli_history_settings *settings,
+           int (*look)(void *self, const struct gn_cli_history *opened, struct gn_error *err), void *self)
+{
+    if (opened->kept_count == 0 || opened->is_whole)
+        return NULL;
+    const struct gn_kept_window middle = gn_cli_history_middle(opened);
+    struct gn_spread *spread = gn_spread_new(opened->chosen, opened->chosen_count, &opened->part, &middle);
+    bool goes_on = spread != NULL;
+    for (size_t i = 0; goes_on && i < gn_spread_rounds(spread); i++)
+        goes_on = look_without(spread, i, opened->files, settings, look, self);
+    if (spread && !goes_on)
+        gn_spread_give_up(spread);
+    if (spread)
+        gn_spread_begin(spread, GN_SPREAD_NO_ROUND);
+    return spread;
+}
+
 int gn_look_at_history(const char *trace, const struct gn_cli_history_settings *settings,
                        int (*look)(void *self, const struct gn_cli_history *opened, struct gn_error *err),
                        void *self, struct gn_error *err)
@@ -44,7 +85,10 @@ int gn_look_at_history(const char *trace, const struct gn_cli_history_settings *
                       : gn_fail(err, -ENOMEM, "no memory for the trace");
     if (code == 0) {
         gn_cli_history_tell(opened, settings->command);
+        if (settings->has_spread)
+            opened->spread = look_again(opened, settings, look, self);
         code = look(self, opened, err);
+        gn_spread_free(opened->spread);
         gn_cli_history_close(opened);
     }
     free(opened);

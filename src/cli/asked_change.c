@@ -93,7 +93,8 @@ static int answer_one(const struct gn_asked_change *change, const struct gn_cli_
                                       .share_hi = change->faster,
                                       .part_lo = 1,
                                       .part_hi = 1,
-                                      .straggler = GN_NONE};
+                                      .straggler = GN_NONE,
+                                      .spread = opened->spread};
     struct gn_name_part part;
     int code = choose(change, opened, chosen, processes, &part, err);
     if (code == 0 && !change->removes_straggler) {

@@ -104,7 +104,12 @@ static int look(void *self, const struct gn_cli_history *opened, struct gn_error
         gn_critical_clear(&path);
         return code;
     }
-    const struct gn_critical_report report = {opened->path, &opened->history, &path, a->by, a->top};
+    const struct gn_critical_report report = {.path = opened->path,
+                                              .history = &opened->history,
+                                              .critical = &path,
+                                              .by = a->by,
+                                              .top = a->top,
+                                              .spread = opened->spread};
     code = gn_print_critical(&report, a->format, err);
     gn_critical_clear(&path);
     return code;
@@ -112,7 +117,8 @@ static int look(void *self, const struct gn_cli_history *opened, struct gn_error
 
 static int critical(struct arguments *a, struct gn_error *err)
 {
-    const struct gn_cli_history_settings settings = {.command = "critical", .longest_ns = a->longest_ns};
+    const struct gn_cli_history_settings settings = {
+        .command = "critical", .longest_ns = a->longest_ns, .has_spread = true};
     return gn_look_at_history(a->trace, &settings, look, a, err);
 }
 

@@ -66,27 +66,26 @@ static error_t parse(int key, char *value, struct argp_state *state)
     return 0;
 }
 
-/* ---- all ---- */
-
-static int report_all(const struct arguments *a, const char *path, const struct gn_history *h,
+static int report_all(const struct arguments *a, const struct gn_cli_history *opened,
                       const struct gn_groups *groups, const struct gn_scores_settings *settings,
                       struct gn_error *err)
 {
     struct gn_scores scores;
     struct gn_waits waits;
-    int code = gn_scores_find(&scores, h, groups, settings, err);
+    int code = gn_scores_find(&scores, &opened->history, groups, settings, err);
     if (code < 0)
         return code;
-    code = gn_waits_find(&waits, h, NULL, err);
+    code = gn_waits_find(&waits, &opened->history, NULL, err);
     if (code == 0) {
-        struct gn_stragglers_report report = {.path = path,
-                                              .history = h,
+        struct gn_stragglers_report report = {.path = opened->path,
+                                              .history = &opened->history,
                                               .groups = groups,
                                               .waits = &waits,
                                               .scores = &scores,
                                               .by = a->by,
                                               .is_annotated = a->busy.count || a->waiting.count,
-                                              .top = a->top};
+                                              .top = a->top,
+                                              .spread = opened->spread};
         code = gn_stragglers_rank(&report, err);
         if (code == 0)
             code = gn_print_stragglers(&report, a->format, err);
@@ -111,7 +110,7 @@ static int look(void *self, const struct gn_cli_history *opened, struct gn_error
         code = gn_groups_make(&groups, h, a->by, err);
     if (code == 0) {
         const struct gn_scores_settings settings = {waiting, busy, a->has_phases};
-        code = report_all(a, opened->path, h, &groups, &settings, err);
+        code = report_all(a, opened, &groups, &settings, err);
         gn_groups_clear(&groups);
     }
     gn_named_clear(&in_busy);
@@ -123,6 +122,7 @@ static int stragglers(struct arguments *a, struct gn_error *err)
 {
     const struct gn_cli_history_settings settings = {
         .command = "stragglers",
+        .has_spread = true,
         .has_tracks = a->busy.count || a->waiting.count || a->has_phases || a->by == GN_SCORED_THREAD};
     return gn_look_at_history(a->trace, &settings, look, a, err);
 }
@@ -135,8 +135,7 @@ int gn_command_stragglers(int argc, char **argv)
         "[RUN|TRACE]",
         "Whom the others wait for: which rank's own work holds the others up, how much, and where, as "
         "intervals.\vRUN is a run, of whose events there are all (gnomon run --trace) or windows, TRACE an "
-        "OTF2 archive; without it, the newest run here. Exit status 2: there is no trace to look at, or no "
-        "region of that name.",
+        "OTF2 archive; without it, the newest run here. Exit status 2: no trace, or no region of that name.",
         gn_asked_part_options,
         NULL,
         NULL};

@@ -87,11 +87,13 @@ static int best(const struct arguments *a, const struct gn_cli_history *opened, 
     int code = gn_critical_find(&critical, &opened->history, err);
     if (code < 0)
         return code;
-    code = gn_changes_tried(&sweep, &opened->history, &critical, a->top, err);
+    /* what is among the best of all windows may not be so of some of them */
+    const size_t top = gn_spread_is_in_round(opened->spread) && a->top ? 4 * a->top + 10 : a->top;
+    code = gn_changes_tried(&sweep, &opened->history, &critical, top, err);
     gn_critical_clear(&critical);
     if (code < 0)
         return code;
-    const struct gn_sweep_report report = {opened->path, &opened->history, &sweep};
+    const struct gn_sweep_report report = {opened->path, &opened->history, &sweep, opened->spread};
     code = gn_print_sweep(&report, a->format, err);
     gn_sweep_clear(&sweep);
     return code;
@@ -112,6 +114,7 @@ static int whatif(struct arguments *a, struct gn_error *err)
     const struct gn_cli_history_settings settings = {
         .command = "whatif",
         .longest_ns = a->longest_ns,
+        .has_spread = !a->lists,
         .has_tracks = a->lists || (a->change.removes_straggler && a->change.region)};
     return gn_look_at_history(a->trace, &settings, look, a, err);
 }

@@ -124,7 +124,11 @@ static int find_best(const struct page *p, const struct gn_critical *critical, s
 
 static void tell_critical(const struct page *p, const struct gn_critical *critical)
 {
-    const struct gn_critical_report report = {p->trace, p->history, critical, GN_CRITICAL_BY_ACTIVITY, 1};
+    const struct gn_critical_report report = {.path = p->trace,
+                                              .history = p->history,
+                                              .critical = critical,
+                                              .by = GN_CRITICAL_BY_ACTIVITY,
+                                              .top = 1};
     label(p, "critical path", GN_BOLD);
     if (!gn_critical_first_text(&report, p->out))
         fputs("nothing is on it", p->out);

@@ -14,6 +14,7 @@ struct answer {
     const char *path;
     char *question; /* printable */
     const struct gn_history *history;
+    struct gn_spread *spread;
     struct gn_asked asked;
     const struct gn_asked_node *form; /* of the question; NULL: it is about any state */
     struct gn_groups groups;
@@ -69,7 +70,8 @@ static int rank_and_tell(const struct answer *w, struct gn_error *err)
                                       .held = w->form ? NULL : &w->held,
                                       .is_all = w->form && w->form->least == 0,
                                       .names_one = w->form && w->form->least == 1,
-                                      .top = w->arguments->top};
+                                      .top = w->arguments->top,
+                                      .spread = w->spread};
     int code = gn_frames_rank(&report, err);
     if (code == 0)
         code = gn_print_frames(&report, w->arguments->format, err);
@@ -83,6 +85,7 @@ static int look(void *self, const struct gn_cli_history *opened, struct gn_error
     struct answer *w = self;
     w->path = opened->path;
     w->history = &opened->history;
+    w->spread = opened->spread;
     int code = gn_groups_make(&w->groups, w->history, w->arguments->by, err);
     if (code < 0)
         return code;
@@ -99,7 +102,8 @@ static int look(void *self, const struct gn_cli_history *opened, struct gn_error
 
 int gn_frames_answer(const struct gn_frames_asked *a, struct gn_error *err)
 {
-    const struct gn_cli_history_settings settings = {.command = "frames", .has_tracks = true};
+    const struct gn_cli_history_settings settings = {
+        .command = "frames", .has_tracks = true, .has_spread = true};
     struct answer w = {.arguments = a};
     struct gn_question_error wrong;
     int code = gn_question_parse(&w.asked, a->question, &wrong);

@@ -33,11 +33,12 @@ static bool is_cut(const struct gn_cli_history *o)
 }
 
 /* Only what is in the part that is asked for; of a run in windows, what they have of it. */
-static int choose(struct gn_cli_history *o, struct gn_error *err)
+static int choose(struct gn_cli_history *o, const struct gn_cli_again *again, struct gn_error *err)
 {
     const struct gn_definitions *d = o->source.definitions;
     struct gn_kept_window part = {d->first_ticks, d->first_ticks + d->length_ticks};
     uint64_t seen_ticks = 0;
+    size_t number = 0; /* among those of the part */
     int code = gn_asked_part_is_set() ? gn_asked_part_find(&part, d, o->path, err) : 0;
     if (code != 0)
         return code;
@@ -48,10 +49,12 @@ static int choose(struct gn_cli_history *o, struct gn_error *err)
     if (!o->chosen || !o->cuts)
         return gn_fail(err, -ENOMEM, "no memory for windows of its events");
     for (size_t i = 0; i < (has_windows ? o->kept_count : 1); i++) {
-        const struct gn_kept_window w = {
-            from[i].begin_ticks > part.begin_ticks ? from[i].begin_ticks : part.begin_ticks,
-            from[i].end_ticks < part.end_ticks ? from[i].end_ticks : part.end_ticks};
+        struct gn_kept_window w = {from[i].begin_ticks > part.begin_ticks ? from[i].begin_ticks
+                                                                          : part.begin_ticks,
+                                   from[i].end_ticks < part.end_ticks ? from[i].end_ticks : part.end_ticks};
         if (w.begin_ticks >= w.end_ticks)
+            continue;
+        if (again && !gn_spread_cut(again->spread, again->round, number++, &w))
             continue;
         o->chosen[o->chosen_count] = w;
         if (o->chosen_count > 0)
@@ -64,7 +67,9 @@ static int choose(struct gn_cli_history *o, struct gn_error *err)
     double all_ticks = (double)(part.end_ticks - part.begin_ticks);
     if (!gn_asked_part_is_set()) /* what came behind the last event is a part of the run, too */
         all_ticks = fmax(all_ticks, o->run_s * (double)d->ticks_per_second);
-    if (has_windows)
+    o->part = (struct gn_kept_window){part.begin_ticks, part.begin_ticks + (uint64_t)all_ticks};
+    o->is_whole = (double)seen_ticks >= 0.9995 * all_ticks;
+    if (has_windows && !again)
         gn_asked_part_seen(o->chosen_count, (double)seen_ticks / all_ticks);
     return 0;
 }
@@ -119,7 +124,7 @@ static int read_history(struct gn_cli_history *o, const struct gn_cli_history_se
         o->naps = gn_cli_naps(profile, o->source.definitions);
     int code = place(o, &whole, &bounds, err);
     if (code == 0 && is_cut(o))
-        code = choose(o, err);
+        code = choose(o, settings->again, err);
     if (code != 0)
         return code;
     const struct gn_history_settings asked = {.bounds = bounds,
@@ -187,6 +192,9 @@ static bool has_windows(struct gn_cli_history *o, const char *profile)
     }
     gn_summarise_windows(db, &windows);
     o->run_s = (double)gn_sql_value(db, 0, "SELECT max(elapsed_ns) FROM process", "") * 1e-9;
+    o->middle = windows.middle;
+    o->init_s = windows.init_s;
+    o->finalize_s = windows.finalize_s;
     const bool is_one_world = look_at_worlds(o, db, &windows);
     gn_profile_close(db);
     const bool has = is_one_world && windows.count > 0 && strchr(windows.path, '/') == NULL;
@@ -275,21 +283,34 @@ static int copy_run(struct gn_cli_history *o, struct gn_error *err)
     return code;
 }
 
+/* named: as answers name it. */
+static int find_run(struct gn_cli_history *o, const char *path, char named[sizeof o->path],
+                    struct gn_error *err)
+{
+    int code = gn_place_find(path, o->path, sizeof o->path, err);
+    memcpy(named, o->path, sizeof o->path);
+    if (code == 0)
+        gn_place_wait(o->path);
+    if (code == 0)
+        code = gn_live_finish(o->path, err);
+    if (code == -EBUSY && gn_asked_part_is_live())
+        code = copy_run(o, err);
+    else if (code == 0 && gn_asked_part_is_live())
+        gn_live_tell_ended(o->path);
+    return code;
+}
+
 int gn_cli_history_open(struct gn_cli_history *opened, const char *path,
                         const struct gn_cli_history_settings *settings, struct gn_error *err)
 {
     char named[sizeof opened->path];
     *opened = (struct gn_cli_history){.found = NULL};
-    int code = gn_place_find(path, opened->path, sizeof opened->path, err);
-    memcpy(named, opened->path, sizeof named);
-    if (code == 0)
-        gn_place_wait(opened->path);
-    if (code == 0)
-        code = gn_live_finish(opened->path, err);
-    if (code == -EBUSY && gn_asked_part_is_live())
-        code = copy_run(opened, err);
-    else if (code == 0 && gn_asked_part_is_live())
-        gn_live_tell_ended(opened->path);
+    int code = settings->again ? 0 : find_run(opened, path, named, err);
+    if (settings->again) {
+        snprintf(opened->path, sizeof opened->path, "%s", path);
+        memcpy(named, opened->path, sizeof named);
+    }
+    memcpy(opened->files, opened->path, sizeof opened->files);
     if (code == 0)
         code = check_run(opened, named, err);
     if (code == 0)
@@ -327,6 +348,21 @@ void gn_cli_history_close(struct gn_cli_history *opened)
     gn_known_bounds_clear(&opened->known);
     opened->source.close(opened->source.self);
     *opened = (struct gn_cli_history){.found = NULL};
+}
+
+struct gn_kept_window gn_cli_history_middle(const struct gn_cli_history *o)
+{
+    const struct gn_definitions *d = o->source.definitions;
+    const double hz = (double)d->ticks_per_second;
+    const uint64_t whole =
+        o->run_s * hz > (double)d->length_ticks ? (uint64_t)(o->run_s * hz) : d->length_ticks;
+    uint64_t begin = o->middle.begin_ticks, end = o->middle.end_ticks;
+    if (begin < d->first_ticks || begin > d->first_ticks + whole)
+        begin = d->first_ticks + (uint64_t)(o->init_s * hz);
+    if (end < begin || end > d->first_ticks + whole)
+        end = d->first_ticks + whole - (uint64_t)(o->finalize_s * hz);
+    return (struct gn_kept_window){begin > o->part.begin_ticks ? begin : o->part.begin_ticks,
+                                   end < o->part.end_ticks ? end : o->part.end_ticks};
 }
 
 void gn_cli_history_tell(const struct gn_cli_history *opened, const char *command)

@@ -5,11 +5,23 @@
 #include <errno.h>
 #include <unistd.h>
 
+/* In a round of a spread, rows are not printed. */
+static int measure(struct gn_table table, struct gn_error *err)
+{
+    const int code = gn_table_measure(&table);
+    return code == 0 ? 0 : gn_fail(err, code, "no memory for the answer");
+}
+
 int gn_print_stragglers(const struct gn_stragglers_report *report, enum gn_format format,
                         struct gn_error *err)
 {
     const struct gn_terminal terminal = gn_terminal_of(STDOUT_FILENO);
     const struct gn_table rows = gn_stragglers_table(report);
+    if (gn_spread_is_in_round(report->spread)) {
+        struct gn_stragglers_report all = *report;
+        all.top = 0;
+        return measure(gn_stragglers_table(&all), err);
+    }
     if (format == GN_FORMAT_JSON)
         return gn_print_json(gn_stragglers_json(report), err);
     if (format == GN_FORMAT_CSV)
@@ -23,6 +35,8 @@ int gn_print_whatif(const struct gn_whatif_report *report, enum gn_format format
 {
     const struct gn_terminal terminal = gn_terminal_of(STDOUT_FILENO);
     const struct gn_table row = gn_whatif_table(report);
+    if (gn_spread_is_in_round(report->spread))
+        return measure(gn_whatif_table(report), err);
     if (format == GN_FORMAT_JSON)
         return gn_print_json(gn_whatif_json(report), err);
     if (format == GN_FORMAT_CSV)
@@ -36,6 +50,8 @@ int gn_print_sweep(const struct gn_sweep_report *report, enum gn_format format, 
 {
     const struct gn_terminal terminal = gn_terminal_of(STDOUT_FILENO);
     const struct gn_table rows = gn_sweep_table(report);
+    if (gn_spread_is_in_round(report->spread))
+        return measure(gn_sweep_table(report), err);
     if (format == GN_FORMAT_JSON)
         return gn_print_json(gn_sweep_json(report), err);
     if (format == GN_FORMAT_CSV)
@@ -62,6 +78,11 @@ int gn_print_critical(const struct gn_critical_report *report, enum gn_format fo
 {
     const struct gn_terminal terminal = gn_terminal_of(STDOUT_FILENO);
     const struct gn_table rows = gn_critical_table(report);
+    if (gn_spread_is_in_round(report->spread)) {
+        struct gn_critical_report all = *report;
+        all.top = 0;
+        return measure(gn_critical_table(&all), err);
+    }
     if (format == GN_FORMAT_JSON)
         return gn_print_json(gn_critical_json(report), err);
     if (format == GN_FORMAT_CSV)
@@ -74,6 +95,11 @@ int gn_print_critical(const struct gn_critical_report *report, enum gn_format fo
 int gn_print_frames(const struct gn_frames_report *report, enum gn_format format, struct gn_error *err)
 {
     const struct gn_terminal terminal = gn_terminal_of(STDOUT_FILENO);
+    if (gn_spread_is_in_round(report->spread)) {
+        struct gn_frames_report all = *report;
+        all.top = 0;
+        return measure(gn_frames_table(&all), err);
+    }
     if (format == GN_FORMAT_JSON)
         return gn_print_json(gn_frames_json(report), err);
     if (format == GN_FORMAT_CSV)

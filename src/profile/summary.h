@@ -191,7 +191,10 @@ struct gn_windows_facts { /* of the events that were kept without a trace */
     int64_t events, dropped;
     struct gn_kept_window off[GN_WINDOWS_OFF_MOST]; /* none were wanted then, on their clock */
     size_t off_count;
-    bool is_whole;   /* nothing was left out */
+    bool is_whole;                /* nothing was left out */
+    double init_s, finalize_s;    /* what a rank was in these calls for, at most */
+    struct gn_kept_window middle; /* from the last end of the first to the first begin of the other, on the
+                                     only host's counter; each 0: not known */
     char error[400]; /* why there are none, of several hosts; "": there are, or none were asked for */
 };
 

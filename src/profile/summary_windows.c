@@ -51,6 +51,31 @@ static void find_off(sqlite3 *db, struct gn_windows_facts *w)
     sqlite3_finalize(q);
 }
 
+/* Of the processes' calls that begin and end MPI. */
+static int64_t of_calls(sqlite3 *db, const char *what, const char *calls)
+{
+    char query[512];
+    snprintf(
+        query, sizeof query,
+        "SELECT %s FROM node n JOIN activity a ON a.id = n.activity JOIN location l ON l.id = n.location "
+        "JOIN process p ON p.id = l.process WHERE a.kind = 'mpi' AND a.name IN (%s)",
+        what, calls);
+    return gn_sql_value(db, 0, query, "");
+}
+
+static void find_middle(sqlite3 *db, bool has_one_host, struct gn_windows_facts *w)
+{
+    static const char init[] = "'MPI_Init', 'MPI_Init_thread'", finalize[] = "'MPI_Finalize'",
+                      last[] = "max(p.start_ticks + (p.init_ns + n.total_ns) / p.tick_ns)",
+                      first[] = "min(p.start_ticks + (nullif(p.finalized_ns, 0) - n.total_ns) / p.tick_ns)";
+    w->init_s = (double)of_calls(db, "max(n.total_ns)", init) * 1e-9;
+    w->finalize_s = (double)of_calls(db, "max(n.total_ns)", finalize) * 1e-9;
+    w->middle = (struct gn_kept_window){0, 0};
+    if (has_one_host)
+        w->middle = (struct gn_kept_window){(uint64_t)of_calls(db, last, init),
+                                            (uint64_t)of_calls(db, first, finalize)};
+}
+
 void gn_summarise_windows(sqlite3 *db, struct gn_windows_facts *w)
 {
     static const char found[] =
@@ -74,6 +99,7 @@ void gn_summarise_windows(sqlite3 *db, struct gn_windows_facts *w)
     sqlite3_finalize(q);
     w->off_count = 0;
     find_off(db, w);
+    find_middle(db, hosts == 1, w);
     w->events = count_of(db, "events");
     w->dropped = count_of(db, "dropped");
     w->is_whole = w->count == 1 && w->dropped == 0 && is_whole(db, hosts);

@@ -169,7 +169,8 @@ static void must_json(json_t *json)
 static void check_sweep(const struct gn_history *h, const struct gn_critical *critical)
 {
     const struct gn_sweep_settings settings = {.best = BEST, .threads = 2};
-    const struct gn_sweep_report report = {"trace", h, &(struct gn_sweep){.answers = NULL}};
+    const struct gn_sweep_report report = {
+        .path = "trace", .history = h, .sweep = &(struct gn_sweep){.answers = NULL}};
     struct gn_sweep *sweep = (struct gn_sweep *)report.sweep;
     struct gn_error err = {""};
     history_must(gn_sweep(sweep, h, critical, &settings, &err) == 0, "a sweep");
@@ -189,7 +190,8 @@ static void check_critical(const struct gn_history *h)
     for (size_t i = 0; i < critical.count; i++)
         must_span(critical.rows[i].lo_ns, critical.rows[i].hi_ns, 0, (double)h->length.hi_ns,
                   "a row of the critical path");
-    const struct gn_critical_report report = {"trace", h, &critical, GN_CRITICAL_BY_ACTIVITY, 0};
+    const struct gn_critical_report report = {
+        .path = "trace", .history = h, .critical = &critical, .by = GN_CRITICAL_BY_ACTIVITY};
     must_json(gn_critical_json(&report));
     check_sweep(h, &critical);
     gn_critical_clear(&critical);
