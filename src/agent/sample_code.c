@@ -343,7 +343,15 @@ static struct gn_sampled_place place_of(const struct mapping *at, uint64_t addre
                                      .offset = known ? address - at->bias : 1};
 }
 
-/* Up the stack, from the library that the thread was in. */
+/* Where it calls another library from. */
+static bool is_in_stub(const struct gn_sample_maps *m, const struct gn_sample *sample,
+                       const struct mapping *at)
+{
+    return at && at->module != GN_SAMPLE_NOWHERE &&
+           gn_sample_elf_is_stub(&m->code->items[at->module].elf, sample->at.ip - at->bias);
+}
+
+/* Up the stack, from the library that the thread was in, or from where it calls one. */
 static void find_own(struct gn_sample_maps *m, const struct gn_sample *sample, const struct mapping *at,
                      struct gn_sample_where *where)
 {
@@ -351,6 +359,7 @@ static void find_own(struct gn_sample_maps *m, const struct gn_sample *sample, c
     struct gn_stack_copy stack = sample->stack;
     struct gn_sampled_place called = where->site, waits = where->site;
     const uintptr_t end = stack.address + stack.count;
+    const bool is_calling = is_in_stub(m, sample, at);
     for (int depth = 0; depth < MOST_FRAMES && at && at->module != GN_SAMPLE_NOWHERE && frame.sp % 8 == 0;
          depth++) {
         const uint64_t address = frame.ip - at->bias - (depth > 0);
@@ -359,6 +368,11 @@ static void find_own(struct gn_sample_maps *m, const struct gn_sample *sample, c
             return;
         at = search(m, frame.ip - 1);
         where->in_call = where->in_call || (at && at->mpi);
+        if (depth == 0 && is_calling) {
+            called = waits = where->site = place_of(at, frame.ip);
+            if (at && at->own && !at->interpreter)
+                return;
+        }
         if (at && at->own) {
             where->called = called;
             where->waits = waits;
@@ -382,6 +396,6 @@ void gn_sample_where(struct gn_sample_maps *m, const struct gn_sample *sample, s
     *where = (struct gn_sample_where){.site = place_of(at, sample->at.ip + 1),
                                       .in_call = at && at->mpi,
                                       .in_interpreter = at && at->interpreter};
-    if (at && !at->own)
+    if (at && (!at->own || is_in_stub(m, sample, at)))
         find_own(m, sample, at, where);
 }

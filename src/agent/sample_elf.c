@@ -34,12 +34,27 @@ static void read_segments(struct gn_sample_elf *e, Elf *elf)
     }
 }
 
+static void read_stubs(struct gn_sample_elf *e, Elf *elf)
+{
+    size_t names;
+    GElf_Shdr s;
+    Elf_Scn *section = NULL;
+    if (elf_getshdrstrndx(elf, &names) != 0)
+        return;
+    while ((section = elf_nextscn(elf, section)) && e->stub_count < GN_SAMPLE_ELF_STUBS) {
+        const char *name = gelf_getshdr(section, &s) ? elf_strptr(elf, names, s.sh_name) : NULL;
+        if (name && strncmp(name, ".plt", 4) == 0 && s.sh_flags & SHF_EXECINSTR)
+            e->stubs[e->stub_count++] = (struct gn_sample_stubs){s.sh_addr, s.sh_addr + s.sh_size};
+    }
+}
+
 static bool read_all(struct gn_sample_elf *e, Elf *elf)
 {
     const bool is_elf = elf && elf_kind(elf) == ELF_K_ELF;
     if (is_elf) {
         read_build_id(e, elf);
         read_segments(e, elf);
+        read_stubs(e, elf);
     }
     elf_end(elf);
     return is_elf;
@@ -135,5 +150,13 @@ bool gn_sample_elf_address(const struct gn_sample_elf *e, uint64_t offset, uint6
             return true;
         }
     }
+    return false;
+}
+
+bool gn_sample_elf_is_stub(const struct gn_sample_elf *e, uint64_t address)
+{
+    for (uint32_t i = 0; i < e->stub_count; i++)
+        if (address >= e->stubs[i].begin && address < e->stubs[i].end)
+            return true;
     return false;
 }

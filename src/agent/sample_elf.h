@@ -5,7 +5,7 @@
 #include "image/tag.h"
 #include "unwind/table.h"
 
-enum { GN_SAMPLE_ELF_SEGMENTS = 16 };
+enum { GN_SAMPLE_ELF_SEGMENTS = 16, GN_SAMPLE_ELF_STUBS = 4 };
 
 struct gn_sample_elf {
     uint8_t build_id[GN_BUILD_ID_BYTES];
@@ -13,7 +13,10 @@ struct gn_sample_elf {
     struct gn_sample_segment {
         uint64_t offset, address, bytes; /* in the file; as the file has it */
     } segments[GN_SAMPLE_ELF_SEGMENTS];
-    uint32_t segment_count;
+    uint32_t segment_count, stub_count;
+    struct gn_sample_stubs {
+        uint64_t begin, end; /* addresses: through which other libraries are called (.plt and the like) */
+    } stubs[GN_SAMPLE_ELF_STUBS];
     uint64_t table_header;        /* address of its unwind table; 0: none */
     struct gn_unwind_table table; /* once it was read; addresses as the file has them */
     bool table_tried;
@@ -28,5 +31,8 @@ void gn_sample_elf_clear(struct gn_sample_elf *elf);
 
 /* The address that the file has for what is at this offset in it; false: none. */
 bool gn_sample_elf_address(const struct gn_sample_elf *elf, uint64_t offset, uint64_t *address);
+
+/* Whether a call of another library is under way at that address: that is its caller's doing. */
+bool gn_sample_elf_is_stub(const struct gn_sample_elf *elf, uint64_t address);
 
 #endif

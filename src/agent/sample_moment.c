@@ -1,5 +1,7 @@
 #include "agent/sample_moment.h"
 
+#include "base/mix.h"
+
 #include <stddef.h>
 
 /* A record that says when something was passed. */
@@ -152,6 +154,86 @@ static bool entered_now(const struct looking *l, const struct passage *last, str
     return found && GN_OBSERVE(l->ring->head) == l->head;
 }
 
+/* ---- nodes that take turns ---- */
+
+/* Of a row, or a single one. */
+struct turns {
+    uint32_t count, node[GN_RING_POLL_NODES];
+};
+
+static struct turns only(uint32_t node)
+{
+    return (struct turns){1, {node}};
+}
+
+static bool is_among(const struct turns *t, uint32_t node)
+{
+    for (uint32_t i = 0; i < t->count; i++)
+        if (t->node[i] == node)
+            return true;
+    return false;
+}
+
+static struct turns turns_now(const struct looking *l)
+{
+    struct gn_ring_polls *polls = &l->ring->polls;
+    struct turns t = {.count = GN_GET(polls->nodes)};
+    t.count = t.count < GN_RING_POLL_NODES ? t.count : GN_RING_POLL_NODES;
+    for (uint32_t i = 0; i < t.count; i++)
+        t.node[i] = GN_GET(polls->at[i].node);
+    return t;
+}
+
+/* The first one's record has the row's time; those of the others stand at its end, and last for nothing. */
+static bool is_later_turn(const struct passage *p, const struct passage *row)
+{
+    return p->row && p->enter_ticks == row->leave_ticks && p->leave_ticks == row->leave_ticks;
+}
+
+static struct turns turns_written(const struct looking *l, const struct passage *of)
+{
+    struct passage p = *of, row;
+    while (p.enter_ticks == p.leave_ticks && passage_before(l, l->oldest, p.index, &row) && row.row &&
+           row.leave_ticks == p.enter_ticks)
+        p = row;
+    struct turns t = only(p.node);
+    row = p;
+    while (t.count < GN_RING_POLL_NODES && passage_from(l, p.index + 1, &p) && is_later_turn(&p, &row))
+        t.node[t.count++] = p.node;
+    return t;
+}
+
+static struct turns turns_of(const struct looking *l, const struct passage *p)
+{
+    return !p->row ? only(p->node) : p->leave_ticks == UINT64_MAX ? turns_now(l) : turns_written(l, p);
+}
+
+/* Between one of these and one of those, by chance; false: there is no such edge. */
+static bool draw_edge(const struct looking *l, const struct turns *from, const struct turns *to,
+                      struct gn_sample_moment *m, uint64_t dice)
+{
+    const uint32_t stored = GN_OBSERVE(l->location->edge_count),
+                   count = stored < GN_MAX_EDGES ? stored : GN_MAX_EDGES;
+    double all = 0, drawn;
+    for (uint32_t i = 0; i < count; i++) {
+        struct gn_tag_edge *e = &l->location->edges[i];
+        if (is_among(from, GN_GET(e->from)) && is_among(to, GN_GET(e->to)))
+            all += (double)GN_GET(e->time.total_ticks);
+    }
+    drawn = all * gn_mix_unit(gn_mix(dice));
+    for (uint32_t i = 0; i < count && all > 0; i++) {
+        struct gn_tag_edge *e = &l->location->edges[i];
+        if (!is_among(from, GN_GET(e->from)) || !is_among(to, GN_GET(e->to)))
+            continue;
+        m->from = GN_GET(e->from);
+        m->to = GN_GET(e->to);
+        drawn -= (double)GN_GET(e->time.total_ticks);
+        if (drawn <= 0)
+            break;
+    }
+    return all > 0 && m->from < GN_MAX_NODES && m->to < GN_MAX_NODES;
+}
+
 /* ---- moments ---- */
 
 /* Before the first record of a location: since its start, node 0. */
@@ -163,9 +245,34 @@ static struct gn_sample_moment moment(enum gn_moment_kind kind, uint32_t from, u
     return (struct gn_sample_moment){.kind = sane ? kind : GN_MOMENT_UNKNOWN, .from = from, .to = to};
 }
 
-static struct gn_sample_moment inside(const struct passage *p)
+/* From one of the calls of a passage to one of another's. */
+static struct gn_sample_moment between(const struct looking *l, const struct passage *from,
+                                       const struct passage *to, uint64_t ticks)
 {
-    return moment(p->row ? GN_MOMENT_ROW : GN_MOMENT_INSIDE, p->node, p->node);
+    struct gn_sample_moment m = moment(GN_MOMENT_BETWEEN, from->node, to->node);
+    if (from->row || to->row) {
+        const struct turns ahead = turns_of(l, from), behind = turns_of(l, to);
+        if (ahead.count > 1 || behind.count > 1)
+            draw_edge(l, &ahead, &behind, &m, ticks);
+    }
+    return m;
+}
+
+static struct gn_sample_moment inside(const struct looking *l, const struct passage *p, uint64_t ticks)
+{
+    struct gn_sample_moment m = between(l, p, p, ticks);
+    m.kind = m.kind == GN_MOMENT_UNKNOWN ? m.kind : p->row ? GN_MOMENT_ROW : GN_MOMENT_INSIDE;
+    return m;
+}
+
+/* Which of its nodes was called last: the thread shows what it left. */
+static uint32_t last_of_row(const struct looking *l, const struct passage *row)
+{
+    const struct turns turns = turns_now(l);
+    const uint32_t before = gn_seq_read_begin(&l->location->seq), node = GN_GET(l->location->now_node);
+    const bool is_left = GN_GET(l->location->now_inside) == 0;
+    return gn_seq_read_good(&l->location->seq, before) && is_left && is_among(&turns, node) ? node
+                                                                                            : row->node;
 }
 
 /* Behind the last call so far of a row that may go on. */
@@ -173,8 +280,8 @@ static struct gn_sample_moment since_row(const struct looking *l, const struct p
 {
     struct passage next;
     if (call_now(l, &next) && next.enter_ticks >= row->last_ticks)
-        return ticks >= next.enter_ticks ? inside(&next) : moment(GN_MOMENT_BETWEEN, row->node, next.node);
-    struct gn_sample_moment since = moment(GN_MOMENT_SINCE, row->node, 0);
+        return ticks >= next.enter_ticks ? inside(l, &next, ticks) : between(l, row, &next, ticks);
+    struct gn_sample_moment since = moment(GN_MOMENT_SINCE, last_of_row(l, row), 0);
     since.record = row->index;
     since.ticks = row->last_ticks;
     since.in_row = true;
@@ -185,11 +292,11 @@ static struct gn_sample_moment behind(const struct looking *l, const struct pass
 {
     struct passage next;
     if (passage_from(l, last->index + 1, &next))
-        return moment(GN_MOMENT_BETWEEN, last->node, next.node);
+        return between(l, last, &next, ticks);
     if (entered_now(l, last, &next) && next.row && ticks >= next.last_ticks)
         return since_row(l, &next, ticks);
     if (entered_now(l, last, &next))
-        return ticks >= next.enter_ticks ? inside(&next) : moment(GN_MOMENT_BETWEEN, last->node, next.node);
+        return ticks >= next.enter_ticks ? inside(l, &next, ticks) : between(l, last, &next, ticks);
     struct gn_sample_moment since = moment(GN_MOMENT_SINCE, last->node, 0);
     since.record = last->index;
     since.ticks = last->leave_ticks;
@@ -204,7 +311,8 @@ struct gn_sample_moment gn_sample_moment_at(const struct gn_recorded *recorded, 
     struct passage last = at_start;
     if (!look(recorded, location, &l) || (!last_entered(&l, ticks, &last) && l.oldest > 0))
         return unknown;
-    const struct gn_sample_moment found = ticks < last.leave_ticks ? inside(&last) : behind(&l, &last, ticks);
+    const struct gn_sample_moment found =
+        ticks < last.leave_ticks ? inside(&l, &last, ticks) : behind(&l, &last, ticks);
     return is_whole(&l, last.index) ? found : unknown;
 }
 
@@ -212,20 +320,33 @@ struct gn_sample_moment gn_sample_moment_at(const struct gn_recorded *recorded, 
 static bool row_goes_on(const struct looking *l, struct gn_sample_moment *m)
 {
     struct passage row, next = {.node = m->from};
+    struct turns turns = only(m->from);
     const bool is_written = l->head > m->record, is_known = m->record >= l->oldest;
     if (!is_written) {
         const bool polled = !row_now(l, &row) || row.index != m->record || row.last_ticks != m->ticks;
         if (!polled && (!call_now(l, &next) || next.enter_ticks < m->ticks))
             return false;
+        if (polled)
+            turns = turns_now(l);
         if (GN_OBSERVE(l->ring->head) != l->head) /* it was written meanwhile: the next time */
             return false;
     } else if (is_known && is_passage(l, m->record, &row) && row.leave_ticks <= m->ticks) {
         const struct passage last = {m->record, 0, m->ticks, 0, m->from, false};
-        if (!passage_from(l, m->record + 1, &next) && !entered_now(l, &last, &next))
+        struct passage behind = row;
+        while (passage_from(l, behind.index + 1, &next) && is_later_turn(&next, &row))
+            behind = next;
+        next.node = m->from;
+        if (!passage_from(l, behind.index + 1, &next) && !entered_now(l, &last, &next))
             return false;
+    } else if (is_known) {
+        turns = turns_written(l, &row);
     }
     const bool known = !is_written || (is_known && is_whole(l, m->record));
+    const struct turns from = only(m->from);
+    const uint64_t dice = m->ticks;
     *m = moment(known ? GN_MOMENT_BETWEEN : GN_MOMENT_UNKNOWN, m->from, known ? next.node : 0);
+    if (known && turns.count > 1)
+        draw_edge(l, &from, &turns, m, dice);
     return true;
 }
 

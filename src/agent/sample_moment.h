@@ -7,6 +7,9 @@
  *        enter │ call k │ leave ············ enter │ call k+1 │ leave ···········► now
  *              └ inside ┘       └ from k to k+1 ┘                      └ since k+1: where to is told later
  *
+ * In a row of calls of several nodes that take turns nobody knows which of them is on turn. So an edge
+ * between two of them is drawn by chance, each as often as it has time in the graph.
+ *
  * The ring overwrites itself: of what was too long ago nothing is known, and that is an answer. The memory
  * belongs to a program that may have written nonsense into it; whatever is found there, an answer names nodes
  * that a location can have.
@@ -37,7 +40,8 @@ enum gn_moment_kind {
 
 struct gn_sample_moment {
     enum gn_moment_kind kind;
-    uint32_t from, to;
+    uint32_t from, to; /* row: what is between two of its calls; of nodes that take turns an edge by chance,
+                          as they have time */
     uint64_t record, ticks; /* since: the record behind which, and when it was left */
     bool in_row;            /* … which a row of calls that found nothing is to be, that may go on */
 };

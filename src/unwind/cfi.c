@@ -218,9 +218,29 @@ static bool is_fp_expression(const struct machine *m, struct reader expression, 
            memcmp(expression.at, rest, length) == 0;
 }
 
+/* Of the stubs through which x86-64 programs call libraries, 16 bytes each, the CFA is sp + 8, and from some
+ * byte of each on sp + 16: it has pushed a word then. What linkers write is
+ * DW_OP_breg7 8; breg16 0; lit15; and; lit<byte>; ge; lit3; shl; plus. */
+static bool is_stub_expression(struct machine *m, const struct reader *expression)
+{
+    static const uint8_t ahead[] = {0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a}, behind[] = {0x2a, 0x33, 0x24, 0x22};
+    const uint8_t *at = expression->at;
+    enum { LIT0 = 0x30, LIT15 = LIT0 + 15 };
+    if (m->sp_register != 7 || (size_t)(expression->end - at) != sizeof ahead + 1 + sizeof behind ||
+        memcmp(at, ahead, sizeof ahead) != 0 || memcmp(at + sizeof ahead + 1, behind, sizeof behind) != 0 ||
+        at[sizeof ahead] < LIT0 || at[sizeof ahead] > LIT15)
+        return false;
+    m->row.cfa_offset = (m->target & 15) >= (uintptr_t)(at[sizeof ahead] - LIT0) ? 16 : 8;
+    return true;
+}
+
 /* A realigned frame's CFA is DW_OP_breg6 offset; DW_OP_deref. */
 static void def_cfa_expression(struct machine *m, struct reader expression)
 {
+    if (is_stub_expression(m, &expression)) {
+        m->row.cfa = GN_RULE_SP;
+        return;
+    }
     bool known = is_fp_expression(m, expression, "\x06", &m->row.cfa_offset);
     m->row.cfa = known ? GN_RULE_REALIGNED : GN_RULE_SLOW;
 }

@@ -167,6 +167,25 @@ polls) # of ranks that poll at one place, who sleeps in between is in MPI, and w
     "$gnomon" explain --format json "$(folder_of polls)" >explained.json
     python3 -c 'import json; a = json.load(open("explained.json")); assert not a["balanced"], a' || fail "it is told as balanced"
     ;;
+turns | stubs) # calls that take turns have the computations of both; what leads to another library is its caller's
+    if [ "$1" = turns ]; then
+        compile turns fixtures/turns.c
+        larger=more smaller=less low=.55 high=.78
+    else
+        cc -O2 -g -shared -fPIC -DTINY -o libtiny.so "$here/fixtures/stubs.c"
+        compile stubs fixtures/stubs.c -L. -ltiny "-Wl,-rpath,$PWD"
+        larger=often smaller=seldom low=.6 high=.9
+    fi
+    n=1 run_gnomon one "./$1"
+    [ "$status" = 0 ] || fail "exit status $status"
+    wait_for_report one
+    if [ "$(sql one "SELECT max(state) FROM sampling")" = refused ]; then
+        skip "the kernel refuses perf_event_open"
+    fi
+    json one "(lambda a, b: a + b > .6 * sum(x['total_s'] for x in rows if not x['called']) and $low < a / (a + b) < $high)(
+              *[sum(x['total_s'] for x in rows if x['function'] == f and x['known'] == 'samples') for f in ('$larger', '$smaller')])" --by place ||
+        fail "not what is computed: $(json one "[(x['name'], x['function'], x['called'], x['total_s']) for x in rows]" --by place)"
+    ;;
 misses) # what memory keeps the program waiting for is the program's, although it is in a call by then
     compile misses fixtures/misses.c
     n=1 run_gnomon misses ./misses

@@ -33,6 +33,7 @@ struct image {
     enum gn_cfi_machine machine;
     unsigned fp, sp, ip; /* numbers of registers */
     unsigned long usual, slow, leaves, ends;
+    uintptr_t pc;
 };
 
 /* The segment with .eh_frame_hdr, as in capture/modules; its bytes are the file's. */
@@ -92,12 +93,30 @@ static struct told where_is(Dwarf_Frame *frame, unsigned reg, const struct image
 
 enum told_cfa { CFA_SP, CFA_FP, CFA_DEREF, CFA_OTHER };
 
+/* sp + offset + ((pc & 15) >= from) << 3: what linkers write of the stubs to other libraries, a machine of
+ * its own; evaluated at pc. */
+static bool is_stub(const Dwarf_Op *ops, size_t count, uintptr_t pc, int64_t *offset)
+{
+    enum { OPS = 9, PUSHED = 4 };
+    static const uint8_t expected[OPS] = {DW_OP_breg7, DW_OP_breg16, DW_OP_lit15, DW_OP_and, 0,
+                                          DW_OP_ge,    DW_OP_lit3,   DW_OP_shl,   DW_OP_plus};
+    if (count != OPS)
+        return false;
+    for (int i = 0; i < OPS; i++)
+        if (i != PUSHED && ops[i].atom != expected[i])
+            return false;
+    *offset = (int64_t)ops[0].number + ((pc & 15) >= (uintptr_t)(ops[PUSHED].atom - DW_OP_lit0) ? 8 : 0);
+    return true;
+}
+
 static enum told_cfa cfa_of(Dwarf_Frame *frame, const struct image *image, int64_t *offset)
 {
     Dwarf_Op *ops;
     size_t count;
     if (dwarf_frame_cfa(frame, &ops, &count) != 0 || count == 0)
         return CFA_OTHER;
+    if (image->machine == GN_CFI_X86_64 && is_stub(ops, count, image->pc, offset))
+        return CFA_SP;
     unsigned reg =
         ops[0].atom == DW_OP_bregx ? (unsigned)ops[0].number : (unsigned)(ops[0].atom - DW_OP_breg0);
     *offset = (int64_t)(ops[0].atom == DW_OP_bregx ? ops[0].number2 : ops[0].number);
@@ -160,6 +179,7 @@ static void check_place(struct image *image, uintptr_t pc)
 {
     uintptr_t function;
     Dwarf_Frame *frame = NULL;
+    image->pc = pc;
     struct gn_rule rule = gn_unwind_rule(&image->table, image->machine, pc, &function);
     bool known = dwarf_cfi_addrframe(image->cfi, pc, &frame) == 0;
     check_procedure(image, pc, known);
