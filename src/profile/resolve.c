@@ -66,8 +66,10 @@ static int resolve_sites(sqlite3 *db, struct gn_error *err, int64_t module, stru
         struct gn_program_place places[MAX_INLINED];
         uint64_t symbol_offset = 0;
         /* a return address belongs to what follows the call; the call itself is just before */
-        size_t count = gn_program_places(program, (uint64_t)sqlite3_column_int64(sites, 1) - 1, places,
-                                         MAX_INLINED, &symbol_offset);
+        const uint64_t offset = (uint64_t)sqlite3_column_int64(sites, 1) - 1;
+        size_t count = gn_program_places(program, offset, places, MAX_INLINED, &symbol_offset);
+        if (count > 0 && places[0].line == 0)
+            gn_program_line_before(program, offset, &places[0]);
         size_t marks = region_marks(places, count);
         if (count > 0)
             code = store_places(db, err, sqlite3_column_int64(sites, 0), places + marks, count - marks,

@@ -102,6 +102,29 @@ bool gn_units_begins_at(struct gn_units *units, uint64_t pc, int line, int colum
     return false;
 }
 
+bool gn_units_row_before(struct gn_units *units, uint64_t pc, uint64_t *address)
+{
+    struct gn_unit *unit = gn_unit_find(units, pc);
+    Dwarf_Lines *lines;
+    size_t count;
+    if (!unit || dwarf_getsrclines(&unit->die, &lines, &count) != 0)
+        return false;
+    for (size_t i = first_row(lines, count, pc); i-- > 0;) {
+        Dwarf_Line *row = dwarf_onesrcline(lines, i);
+        Dwarf_Addr at;
+        bool ends;
+        int line;
+        if (dwarf_lineendsequence(row, &ends) != 0 || ends || dwarf_lineno(row, &line) != 0 ||
+            dwarf_lineaddr(row, &at) != 0)
+            return false; /* what is ahead of it is another function's */
+        if (line > 0 && at < pc) {
+            *address = at;
+            return true;
+        }
+    }
+    return false;
+}
+
 static void add_function_range(struct gn_function *function, uint64_t low, uint64_t high)
 {
     size_t at = function->range_count;

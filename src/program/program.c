@@ -266,3 +266,23 @@ size_t gn_program_places(struct gn_program *program, uint64_t offset, struct gn_
         *symbol_offset = max > 0 ? from_start : 0;
     return count;
 }
+
+bool gn_program_line_before(struct gn_program *program, uint64_t offset, struct gn_program_place *place)
+{
+    enum { MOST_ROWS = 32 };
+    struct gn_program_place ahead[GN_FRAMES_MAX];
+    uint64_t at = offset + program->debug_shift;
+    for (int row = 0; program->units && row < MOST_ROWS; row++) {
+        if (!gn_units_row_before(program->units, at, &at))
+            return false;
+        const size_t count =
+            gn_program_places(program, at - program->debug_shift, ahead, GN_FRAMES_MAX, NULL);
+        for (size_t i = 0; i < count; i++)
+            if (ahead[i].line > 0 && ahead[i].function && ahead[i].function == place->function) {
+                place->file = ahead[i].file;
+                place->line = ahead[i].line;
+                return true;
+            }
+    }
+    return false;
+}

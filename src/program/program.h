@@ -49,6 +49,11 @@ bool gn_program_has_lines(const struct gn_program *program);
 size_t gn_program_places(struct gn_program *program, uint64_t offset, struct gn_program_place *places,
                          size_t max, uint64_t *symbol_offset);
 
+/* Compilers give no line to instructions that they cannot say which one it is of (line 0). Into such a place,
+ * the first of gn_program_places: the line of what stands ahead of it in the same function. False: there is
+ * none, and nothing changed. */
+bool gn_program_line_before(struct gn_program *program, uint64_t offset, struct gn_program_place *place);
+
 /* What people call the module: the name that a library says it has (DT_SONAME), else that of the file; of an
  * extension module of Python without what that says of versions and machines ("MPI.so"). */
 const char *gn_program_library(const struct gn_program *program);

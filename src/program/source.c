@@ -86,6 +86,20 @@ static int first_line(struct gn_program *program, const struct gn_code *code, co
     return line;
 }
 
+/* Where the branch back has no line: the file of what has one in its function. NULL: there is nothing. */
+static const char *file_of(struct gn_program *program, const struct gn_code *code,
+                           const struct sample *sample, const struct gn_frame *scope)
+{
+    struct gn_frame frames[GN_FRAMES_MAX];
+    for (size_t i = 0; i < sample->count; i++) {
+        const size_t found = frames_at(program, code->items[sample->items[i]].address, frames);
+        const struct gn_frame *same = find_scope(frames, found, scope->die.addr);
+        if (same && same->line > 0 && same->file)
+            return same->file;
+    }
+    return NULL;
+}
+
 /*
  * The function a loop belongs to is one that the branch back to its head comes from; of those inlined into
  * each other, the innermost that holds three quarters of the loop: less is a helper called in the loop's
@@ -102,6 +116,8 @@ bool gn_source_of_loop(struct gn_program *program, const struct gn_flow *flow, c
     count_scopes(program, flow->code, &sample, chain, count, hits);
     while (k + 1 < count && (hits[k] * 4 < sample.count * 3 || is_passed_over(&chain[k])))
         k++;
+    if (count > 0 && !chain[k].file)
+        chain[k].file = file_of(program, flow->code, &sample, &chain[k]);
     if (count == 0 || !chain[k].file)
         return false;
     chain[k].line = first_line(program, flow->code, &sample, &chain[k]);
