@@ -88,9 +88,11 @@ uint64_t gn_sample_ring_take(const uint8_t *ring, size_t bytes, uint64_t from, u
         struct piece piece = {record + sizeof header, record + header.size, false};
         struct gn_sample sample;
         if (header.type == PERF_RECORD_SAMPLE && parse_sample(&piece, &sample))
-            taken(self, &sample);
+            taken(self, &sample, GN_SAMPLE_TAKEN);
         if (header.type == PERF_RECORD_MMAP)
-            taken(self, NULL);
+            taken(self, NULL, GN_SAMPLE_MAPPED);
+        if (header.type == PERF_RECORD_FORK || header.type == PERF_RECORD_EXIT)
+            taken(self, NULL, GN_SAMPLE_THREADS);
         if (header.type == PERF_RECORD_LOST) {
             word(&piece); /* whose */
             lost += word(&piece);
@@ -128,6 +130,7 @@ static int open_event(int tid, const struct gn_metric *metric, bool with_kernel,
         .exclude_kernel = !with_kernel,
         .exclude_hv = 1,
         .mmap = metric == NULL, /* of code only */
+        .task = metric == NULL,
         .watermark = 1,
         .wakeup_watermark = UINT32_MAX,
         .use_clockid = 1,

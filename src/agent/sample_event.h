@@ -66,8 +66,13 @@ int gn_sample_event_count(int tid, const struct gn_metric *metric);
  * counter, and this is what it would have come to. False: the kernel does not say. */
 bool gn_sample_event_total(int file, uint64_t *total, bool *scaled);
 
-/* A sample; NULL: the thread has mapped code since the one before. */
-typedef void gn_sample_taken(void *self, struct gn_sample *sample);
+enum gn_sample_news {
+    GN_SAMPLE_TAKEN,
+    GN_SAMPLE_MAPPED, /* the thread has mapped code since the one before */
+    GN_SAMPLE_THREADS /* it has made a thread or a process, or has ended */
+};
+/* A sample; NULL: other news. */
+typedef void gn_sample_taken(void *self, struct gn_sample *sample, enum gn_sample_news news);
 
 /* Takes all samples that there are, and what was mapped, in their order. Returns how many were lost, as far
  * as the kernel says. */

@@ -107,7 +107,7 @@ struct taking {
     uint8_t stack[GN_SAMPLE_STACK_BYTES];
 };
 
-static void take(void *self, struct gn_sample *sample)
+static void take(void *self, struct gn_sample *sample, enum gn_sample_news news)
 {
     struct taking *t = self;
     if (!sample || sample->counted <= t->event->told)
@@ -120,7 +120,7 @@ static void take(void *self, struct gn_sample *sample)
         t->last.stack.count = sizeof t->stack;
     if (t->last.stack.count > 0)
         t->last.stack.at = memcpy(t->stack, sample->stack.at, t->last.stack.count);
-    t->taken(t->self, sample);
+    t->taken(t->self, sample, news);
 }
 
 /* What the ring had no room for (the kernel says so with the next sample only) was about where the last one
@@ -134,7 +134,7 @@ static void take_lost(struct taking *t)
         return;
     t->last.amount = total - t->event->told;
     t->event->told = total;
-    t->taken(t->self, &t->last);
+    t->taken(t->self, &t->last, GN_SAMPLE_TAKEN);
 }
 
 void gn_sample_metrics_take(struct gn_sample_metrics *metrics, uint32_t metric,

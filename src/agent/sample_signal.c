@@ -19,7 +19,7 @@ static void take(const struct gn_signal_slot *slot, int pid, gn_sample_taken *ta
                                .tid = slot->tid};
     sample.at = (struct gn_registers){.ip = slot->ip, .sp = slot->sp, .fp = slot->fp};
     sample.stack = (struct gn_stack_copy){stack, sample.at.sp, least(slot->stack_bytes, sizeof stack), false};
-    taken(self, &sample);
+    taken(self, &sample, GN_SAMPLE_TAKEN);
 }
 
 void gn_sample_signal_take(struct gn_signal_samples *memory, int pid, gn_sample_taken *taken, void *self)

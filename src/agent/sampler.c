@@ -118,14 +118,16 @@ static struct gn_sample_counted counted_of(struct gn_sampler *s, const struct gn
         .in_call = where->in_call};
 }
 
-static void take(void *self, struct gn_sample *sample)
+static void take(void *self, struct gn_sample *sample, enum gn_sample_news news)
 {
     struct gn_sampler *s = self;
     struct process *p = s->process;
     const bool other = s->location == GN_SAMPLE_NO_LOCATION;
     const uint32_t location = other ? 0 : s->location;
-    if (!sample)
+    if (news == GN_SAMPLE_MAPPED)
         gn_sample_maps_changed(p->maps);
+    if (news == GN_SAMPLE_THREADS) /* as many may be there as before, and others */
+        p->threads.links = 0;
     if (!sample || sample->pid != p->pid)
         return;
     if (s->how == GN_SAMPLED_RUNNING) {
@@ -262,12 +264,12 @@ static void read_thread(struct gn_sampler *s, struct process *p, struct gn_sampl
         look(s, p, at, rounds);
 }
 
-static void take_own(void *self, struct gn_sample *sample)
+static void take_own(void *self, struct gn_sample *sample, enum gn_sample_news news)
 {
     struct gn_sampler *s = self;
     s->location = location_of(&s->process->recorded, sample->tid);
     s->stands_ns = sample->stands_ns;
-    take(s, sample);
+    take(s, sample, news);
 }
 
 static void read_own_samples(struct gn_sampler *s, struct process *p)

@@ -87,7 +87,8 @@ static void check_samples(const struct gn_summary *s, struct gn_report_check *c)
               t->reason[0] ? ": " : "", t->reason);
     else if (t->samples < ENOUGH_SAMPLES)
         found(c, GN_CHECK_FAILED,
-              "the run was too short for more than %s samples: places of computations are vague",
+              "there are only %s samples, each of some 10 ms of processor time: places of computations are "
+              "vague",
               gn_count_text(t->samples, count));
     else
         found(c, GN_CHECK_GOOD, "%s samples, %.1f %% of them of unknown calls",

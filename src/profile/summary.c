@@ -294,6 +294,7 @@ int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, str
     collect_trace(db, &s->trace);
     s->has_naps = gn_profile_naps(db, find_one, NULL, NULL) > 0;
     gn_summarise_windows(db, &s->windows);
+    gn_summarise_unsampled(db, s);
     gn_summarise_clocks(db, s);
     gn_summarise_cost(db, &s->cost);
     list_missing(db, s);

@@ -339,6 +339,7 @@ struct gn_summary {
     double helpers;  /* of all ranks: threads without a call that work */
     double others_s; /* … their processor time, by so many samples */
     int64_t others_samples;
+    double unsampled_s;        /* processor time that is in no sample: of threads that ended too soon */
     struct gn_call_tree *tree; /* only by tree */
     struct gn_pair_row *pairs;
     size_t pair_count;
@@ -388,6 +389,7 @@ void gn_row_clear(struct gn_activity_row *row);
 bool gn_row_is_asleep(const struct gn_activity_row *row);
 struct gn_samples;
 int gn_summarise_threads(const struct gn_samples *samples, struct gn_summary *summary, struct gn_error *err);
+void gn_summarise_unsampled(sqlite3 *db, struct gn_summary *summary);
 /* What was counted; of rows, once that is known, by what of samples they have (from gn_summarise_rows). */
 int gn_summarise_counters(sqlite3 *db, struct gn_summary *summary, struct gn_error *err);
 /* Of instructions and cycles per row; not a number: not both are counted. */

@@ -48,14 +48,14 @@ static uint64_t offset_of(void (*function)(void))
     return (uint64_t)(uintptr_t)function - (uint64_t)(uintptr_t)info.dli_fbase;
 }
 
-static void take(void *self, struct gn_sample *sample)
+static void take(void *self, struct gn_sample *sample, enum gn_sample_news news)
 {
     struct seen *s = self;
     struct gn_sample_where where;
-    if (!sample) {
+    if (news == GN_SAMPLE_MAPPED)
         gn_sample_maps_changed(s->maps);
+    if (news != GN_SAMPLE_TAKEN)
         return;
-    }
     gn_sample_where(s->maps, sample, &where);
     const uint64_t function = gn_sample_code_function(s->code, where.site);
     const bool own =

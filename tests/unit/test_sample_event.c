@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -61,7 +62,7 @@ static void put_sample(uint64_t ip, uint64_t size, uint64_t used)
 }
 
 struct seen {
-    size_t count, mapped;
+    size_t count, mapped, threads;
     size_t before_mapping; /* samples that came ahead of it */
     uint64_t ips[64];
     struct gn_sample last;
@@ -69,14 +70,17 @@ struct seen {
     bool left;
 };
 
-static void take(void *self, struct gn_sample *sample)
+static void take(void *self, struct gn_sample *sample, enum gn_sample_news news)
 {
     struct seen *s = self;
-    if (!sample) {
+    if (news == GN_SAMPLE_MAPPED) {
         s->mapped++;
         s->before_mapping = s->count;
-        return;
     }
+    if (news == GN_SAMPLE_THREADS)
+        s->threads++;
+    if (news != GN_SAMPLE_TAKEN)
+        return;
     s->ips[s->count++ % 64] = sample->at.ip;
     s->word = gn_stack_word_in(sample->stack.address + 8, &sample->stack);
     s->left = sample->stack.left;
@@ -167,6 +171,11 @@ static void broken_records_do_no_harm(void **state)
     }
 }
 
+static void *do_nothing(void *nothing)
+{
+    return nothing;
+}
+
 /* Itself, as its agent would. */
 static void a_thread_that_computes_is_sampled(void **state)
 {
@@ -184,8 +193,12 @@ static void a_thread_that_computes_is_sampled(void **state)
     while (clock() - begin < CLOCKS_PER_SEC / 20)
         for (int i = 0; i < 100000; i++)
             work += (uint64_t)i;
+    pthread_t made;
+    assert_int_equal(pthread_create(&made, NULL, do_nothing, NULL), 0);
+    assert_int_equal(pthread_join(made, NULL), 0);
     const uint64_t lost = gn_sample_event_take(&event, take, &seen);
     assert_true(seen.count + lost > 5);
+    assert_int_equal(seen.threads, 1);
     assert_int_equal(seen.last.tid, (int)syscall(SYS_gettid));
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0), sp = seen.last.at.sp;
     assert_true(sp % 8 == 0 && sp < here && here - sp < 65536 && seen.last.stack.count > 64);
