@@ -11,7 +11,7 @@
  *
  * Nothing of gnomon's to link (before glibc 2.34: -ldl). When the program runs without gnomon, each call is a
  * test of two variables and nothing else, so they can stay in. Regions nest; begin and end belong to the same
- * thread. A name is at most 63 bytes; at most 1023 different ones are kept. C and C++.
+ * thread. A name, with its number, is at most 63 bytes; at most 1023 different ones are kept. C and C++.
  */
 #ifndef GNOMON_H
 #define GNOMON_H
@@ -50,10 +50,11 @@ static inline void gnomon_call_(int which, const char *name)
 
 static inline void gnomon_call_id_(int which, const char *name, long id)
 {
-    char text[64];
+    char text[64], number[24];
     gnomon_hook_ hook = gnomon_hook_of_(which);
     if (hook) {
-        snprintf(text, sizeof text, "%.40s %ld", name, id);
+        const int digits = snprintf(number, sizeof number, " %ld", id);
+        snprintf(text, sizeof text, "%.*s%s", (int)sizeof text - 1 - digits, name, number);
         hook(text);
         __asm__ volatile("");
     }

@@ -299,13 +299,15 @@ static void fill_row(const void *self, size_t i, struct gn_cell *cells)
     gn_cell_real(&cells[MEAN], (double)row->mean_ns);
     gn_cell_real(&cells[MAX], (double)row->max_ns);
     gn_cell_number(&cells[RANK], row->max_rank);
-    gn_cell_real(&cells[MPI], (double)row->mpi_ns);
+    if (row->mpi_ns != GN_MPI_UNKNOWN) {
+        gn_cell_real(&cells[MPI], (double)row->mpi_ns);
+        gn_cell_real(&cells[OTHER], (double)(row->total_ns - row->mpi_ns));
+    }
     if (row->efficiency.is_known) {
         gn_cell_real(&cells[EFFICIENCY], row->efficiency.parallel);
         gn_cell_real(&cells[BALANCE], row->efficiency.load_balance);
         gn_cell_real(&cells[COMMUNICATION], row->efficiency.communication);
     }
-    gn_cell_real(&cells[OTHER], (double)(row->total_ns - row->mpi_ns));
     gn_cell_bounds(&cells[OFF_CORE], row->off_core_s.low * 1e9, row->off_core_s.high * 1e9);
     gn_cell_bounds(&cells[PREEMPTED], row->preempted_s.low * 1e9, row->preempted_s.high * 1e9);
     gn_cell_bounds(&cells[WAITED], row->waited_s.low * 1e9, row->waited_s.high * 1e9);

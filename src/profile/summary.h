@@ -54,6 +54,8 @@ struct gn_efficiency {
     double length_s; /* of the rank that takes longest */
 };
 
+#define GN_MPI_UNKNOWN INT64_MIN
+
 struct gn_activity_row {
     char *kind;     /* "computation", "mpi", "region", "off", "other"; "gnomon": its own cost; "unrecorded";
                        for ranks and hosts: "rank", "host" */
@@ -73,7 +75,7 @@ struct gn_activity_row {
     int64_t total_ns;
     int64_t min_ns, median_ns, max_ns;
     int64_t mean_ns; /* over the ranks */
-    int64_t mpi_ns;  /* of total */
+    int64_t mpi_ns;  /* of total; GN_MPI_UNKNOWN of regions whose begins and ends do not tell */
     int max_rank;    /* the rank with the largest time (the lowest such) */
     int place; /* of a range: the row of the place in which max_rank takes longer than others by most, and by
                   half of what it takes longer in all; -1: there is none */

@@ -211,16 +211,27 @@ static int look_at_all(struct finding *f, bool raw)
     return code;
 }
 
+static void tell(struct gn_activity_row *row, const struct gn_rank_row *ranks, size_t rank_count)
+{
+    double mpi_s = 0;
+    for (size_t i = 0; i < rank_count; i++)
+        mpi_s += ranks[i].mpi_s;
+    row->mpi_ns = (int64_t)(mpi_s * 1e9);
+    row->efficiency = gn_efficiency_of(ranks, rank_count);
+}
+
 int gn_summarise_regions(sqlite3 *db, bool raw, struct gn_summary *s, struct gn_error *err)
 {
     struct finding f = {.db = db, .err = err, .s = s};
+    for (size_t i = 0; i < s->row_count; i++)
+        s->rows[i].mpi_ns = GN_MPI_UNKNOWN;
     name_regions(&f);
     int code = read_places(&f);
     if (code == 0)
         code = look_at_all(&f, raw);
     for (size_t i = 0; i < f.count && code == 0; i++)
         if (!f.unclear[i])
-            s->rows[i].efficiency = gn_efficiency_of(&f.ranks[i * s->rank_count], s->rank_count);
+            tell(&s->rows[i], &f.ranks[i * s->rank_count], s->rank_count);
     free(f.places);
     free(f.hops);
     free(f.ranks);

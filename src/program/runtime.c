@@ -3,6 +3,8 @@
 #include "program/program_inside.h"
 
 #include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
 
 /* Libraries that are the same thing, or have the same functions. */
 enum family { GNU_OPENMP, LLVM_OPENMP, CUDA, HIP, HSA, LEVEL_ZERO, OPENCL, MPI, C, FAMILIES };
@@ -131,10 +133,12 @@ static enum family family_of(const char *library)
 enum gn_runtime_kind gn_runtime_of(const char *library, const char *symbol)
 {
     const enum family family = family_of(library);
+    char plain[256]; /* without its version: "pthread_barrier_wait@GLIBC_2.2.5" */
     if (family == FAMILIES)
         return GN_RUNTIME_NONE;
+    snprintf(plain, sizeof plain, "%.*s", symbol ? (int)strcspn(symbol, "@") : 0, symbol ? symbol : "");
     for (size_t i = 0; symbol && i < sizeof functions / sizeof *functions; i++)
-        if (functions[i].family == family && fnmatch(functions[i].symbol, symbol, 0) == 0)
+        if (functions[i].family == family && fnmatch(functions[i].symbol, plain, 0) == 0)
             return functions[i].kind;
     return others[family];
 }

@@ -21,6 +21,10 @@ for options in '-O0 -g' '-O1 -g' '-O2 -g' '-O3 -g -fno-inline' '-O2 -g -flto'; d
     done
     json lines "sorted((x['name'], x['count']) for x in rows if x['name'].startswith('level')) == [('level 0', 5 * $n), ('level 1', 5 * $n)]" --by region ||
         fail "$options: not a region for each level"
+    json lines "len([x for x in rows if x['name'].startswith('a name of more than forty')]) == 2" --by region ||
+        fail "$options: long names with a number are one"
+    json lines "all(x['mpi_s'] is None or 0 <= x['mpi_s'] <= x['total_s'] for x in rows) and any(x['mpi_s'] for x in rows)" --by region ||
+        fail "$options: nobody is in MPI inside of a region: $(json lines "[(x['name'], x['mpi_s'], x['total_s']) for x in rows]" --by region)"
     for by in activity callpath function line; do
         ! report lines --by $by --top 0 | grep 'gnomon\.h\|gnomon_call\|gnomon_region' || fail "$options: our own code by $by"
     done
