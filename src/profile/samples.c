@@ -13,21 +13,42 @@
 /* What Python calls the code of a file outside of functions: that is no place, but its lines are. */
 #define SCRIPT "<module>"
 
-/* Lines of one place follow each other. %s: what the function does that was called there, where it is told;
- * how it is known, likewise. */
+/* What is asked of a site: its place, that is its loop, or what stands outside of loops; or the function that
+ * is written there, inlined or not, but for what others wrote (a container's); or likewise each line. */
+#define IN_LOOP "coalesce(s.loop_line, 0) > 0"
+#define ONES_OWN(what)                                                                                       \
+    "coalesce(CASE WHEN s.file GLOB '/usr/*' THEN (SELECT i." what                                           \
+    " FROM inlined i WHERE i.site = s.id AND "                                                               \
+    "i.file NOT GLOB '/usr/*' ORDER BY i.depth LIMIT 1) END, s." what ")"
+static const struct source {
+    const char *function, *file, *line, *is_apart; /* apart: each line is a place of its own */
+} sources[] = {
+    [GN_SAMPLES_OF_PLACES] = {"CASE WHEN " IN_LOOP " THEN s.loop_function ELSE s.function END",
+                              "CASE WHEN " IN_LOOP " THEN s.loop_file ELSE s.file END",
+                              "coalesce(s.loop_line, s.line, 0)", IN_LOOP},
+    [GN_SAMPLES_OF_FUNCTIONS] = {ONES_OWN("function"), ONES_OWN("file"), "coalesce(" ONES_OWN("line") ", 0)",
+                                 "0"},
+    [GN_SAMPLES_OF_LINES] = {ONES_OWN("function"), ONES_OWN("file"), "coalesce(" ONES_OWN("line") ", 0)",
+                             "coalesce(" ONES_OWN("line") ", 0) > 0"},
+};
+
+/* Lines of one place follow each other. %s: of a source; what the function does that was called there, where
+ * it is told; how it is known, likewise. */
 static const char asked_rows[] =
-    "SELECT x.from_activity, coalesce(x.to_activity, 0),"
-    " CASE WHEN s.loop_line > 0 THEN s.loop_function ELSE coalesce(s.function, s.label) END,"
-    " CASE WHEN s.loop_line > 0 THEN s.loop_file ELSE s.file END, coalesce(s.loop_line, s.line, 0),"
-    " coalesce(s.loop_line, 0) > 0, m.path, lm.path, coalesce((SELECT i.function FROM inlined i"
+    "WITH x AS MATERIALIZED (SELECT a.*, s.id AS at, coalesce(%s, s.label) AS function, %s AS file, %s AS "
+    "line,"
+    " %s AS is_apart, s.module FROM sample a LEFT JOIN site s ON s.id = a.site)"
+    " SELECT x.from_activity, coalesce(x.to_activity, 0), x.function, x.file, coalesce(x.line, 0),"
+    " coalesce(x.is_apart, 0), m.path, lm.path, coalesce((SELECT i.function FROM inlined i"
     " WHERE i.site = ls.id ORDER BY i.depth DESC LIMIT 1), ls.function, ls.label), x.location, l.process,"
-    " p.rank, x.other_threads, sum(x.count), x.site IS NULL, sum(x.time_ns), %s, %s FROM sample x"
-    " JOIN location l ON l.id = x.location JOIN process p ON p.id = l.process LEFT JOIN site s"
-    " ON s.id = x.site LEFT JOIN module m ON m.id = s.module LEFT JOIN site ls ON ls.id = x.called"
+    " p.rank, x.other_threads, sum(x.count), x.site IS NULL, sum(x.time_ns), %s, %s FROM x"
+    " JOIN location l ON l.id = x.location JOIN process p ON p.id = l.process"
+    " LEFT JOIN site s ON s.id = x.at LEFT JOIN module m ON m.id = x.module LEFT JOIN site ls ON ls.id = "
+    "x.called"
     " LEFT JOIN module lm ON lm.id = ls.module GROUP BY 15, 3, 4, 6, 7, 8, 9, 17, 5, 1, 2, 10, 13, 18"
-    " ORDER BY 15, 3, 4, 6, CASE WHEN coalesce(s.loop_line, 0) > 0 THEN s.loop_line WHEN s.function = "
-    "'" SCRIPT "' THEN s.line ELSE 0 END, 7, 8, 9, 17, "
-    "5";
+    " ORDER BY 15, 3, 4, 6, CASE WHEN x.is_apart OR x.function = '" SCRIPT
+    "' THEN x.line ELSE 0 END, 7, 8, 9,"
+    " 17, 5";
 
 struct reader {
     struct gn_samples *samples;
@@ -205,14 +226,15 @@ static const char asked_processes[] =
     "x.lost, %s, %s"
     " FROM sampling x JOIN process p ON p.id = x.process ORDER BY p.rank, p.id";
 
-int gn_samples_read(sqlite3 *db, struct gn_samples *samples, struct gn_error *err)
+int gn_samples_read(sqlite3 *db, enum gn_samples_of of, struct gn_samples *samples, struct gn_error *err)
 {
     struct reader r = {.samples = samples};
     *samples = (struct gn_samples){0};
     if (gn_sql_value(db, 0, "SELECT count(*) FROM main.sqlite_master WHERE name = 'sample'", "") == 0)
         return 0;
-    char rows[sizeof asked_rows + 40], processes[sizeof asked_processes + 60];
-    snprintf(rows, sizeof rows, asked_rows,
+    const struct source *source = &sources[of];
+    char rows[sizeof asked_rows + 2048], processes[sizeof asked_processes + 60];
+    snprintf(rows, sizeof rows, asked_rows, source->function, source->file, source->line, source->is_apart,
              gn_sql_has_column(db, "site", "runtime") ? "coalesce(ls.runtime, s.runtime)" : "NULL",
              gn_samples_how(db));
     int code = read_all(&r, db, rows, take_row, err);

@@ -63,8 +63,15 @@ struct gn_samples {
 /* The column of the table that says how (enum gn_sampled_how), also of profiles of before. */
 const char *gn_samples_how(sqlite3 *db);
 
+/* What their places are. */
+enum gn_samples_of {
+    GN_SAMPLES_OF_PLACES,    /* a loop, or the code of a function outside of loops */
+    GN_SAMPLES_OF_FUNCTIONS, /* the innermost function, inlined or not, that nobody else wrote */
+    GN_SAMPLES_OF_LINES      /* each line of such */
+};
+
 /* All of them; nothing of a profile that is older than samples are. Caller clears, after errors too. */
-int gn_samples_read(sqlite3 *db, struct gn_samples *samples, struct gn_error *err);
+int gn_samples_read(sqlite3 *db, enum gn_samples_of of, struct gn_samples *samples, struct gn_error *err);
 void gn_samples_clear(struct gn_samples *samples);
 
 /* Adds: of a profile made of memory that the program has scribbled over sums may have no end. */

@@ -668,7 +668,11 @@ int gn_summarise_rows(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s
     struct making m = {.db = db, .raw = raw, .s = s, .err = err, .pieces = &pieces, .dealer = {.raw = raw}};
     struct gn_samples *samples = &m.dealer.samples;
     m.dealer.rows = &pieces;
-    int code = gn_samples_read(db, samples, err);
+    int code = gn_samples_read(db,
+                               by == GN_BY_FUNCTION ? GN_SAMPLES_OF_FUNCTIONS
+                               : by == GN_BY_LINE   ? GN_SAMPLES_OF_LINES
+                                                    : GN_SAMPLES_OF_PLACES,
+                               samples, err);
     m.dealer.per_burst = samples_per_burst(samples);
     describe_sampling(samples, &s->sampling);
     s->sampling.per_burst = m.dealer.per_burst;

@@ -111,7 +111,7 @@ static void places_are_loops_and_lines(void **state)
     struct gn_samples s;
     struct gn_error err = {""};
     sqlite3 *db = profile_of(g);
-    assert_int_equal(gn_samples_read(db, &s, &err), 0);
+    assert_int_equal(gn_samples_read(db, GN_SAMPLES_OF_PLACES, &s, &err), 0);
     assert_int_equal(s.place_count, 3);
     assert_int_equal(count_of(&s, false, 30), 50);
     assert_int_equal(count_of(&s, false, 25), 40);
@@ -125,6 +125,50 @@ static void places_are_loops_and_lines(void **state)
     gn_graph_free(g);
 }
 
+static int64_t count_of_function(const struct gn_samples *s, const char *function)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < s->row_count; i++)
+        if (s->rows[i].place >= 0 && strcmp(s->places[s->rows[i].place].function, function) == 0)
+            count += s->rows[i].count;
+    return count;
+}
+
+/* Line 31 is an inlined function of the program's, line 32 a container's, within one of the program's. */
+static void functions_and_lines_are_those_that_are_written_there(void **state)
+{
+    static const char inlined[] =
+        "INSERT INTO inlined SELECT id, 0, 'flux', 'app.h', 7 FROM site WHERE line = 31;"
+        "INSERT INTO inlined SELECT id, 1, 'step', 'app.c', 31 FROM site WHERE line = 31;"
+        "INSERT INTO inlined SELECT id, 0, 'at', '/usr/include/c++/12/vector', 90 FROM site WHERE line = 32;"
+        "INSERT INTO inlined SELECT id, 1, 'limit', 'app.h', 8 FROM site WHERE line = 32;"
+        "INSERT INTO inlined SELECT id, 2, 'step', 'app.c', 32 FROM site WHERE line = 32;"
+        "UPDATE site SET function = 'flux', file = 'app.h', line = 7 WHERE line = 31;"
+        "UPDATE site SET function = 'at', file = '/usr/include/c++/12/vector', line = 90 WHERE line = 32;";
+    (void)state;
+    struct gn_graph *g = rank(0, 10);
+    struct gn_samples s;
+    struct gn_error err = {""};
+    sqlite3 *db = profile_of(g);
+    assert_int_equal(sqlite3_exec(db, inlined, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(gn_samples_read(db, GN_SAMPLES_OF_FUNCTIONS, &s, &err), 0);
+    assert_int_equal(count_of_function(&s, "flux"), 30);
+    assert_int_equal(count_of_function(&s, "limit"), 20);
+    assert_int_equal(count_of_function(&s, "step"), 40);
+    gn_samples_clear(&s);
+    assert_int_equal(gn_samples_read(db, GN_SAMPLES_OF_LINES, &s, &err), 0);
+    assert_int_equal(count_of(&s, false, 7), 30);
+    assert_int_equal(count_of(&s, false, 8), 20);
+    assert_int_equal(count_of(&s, false, 25), 30);
+    assert_int_equal(count_of(&s, false, 26), 10);
+    gn_samples_clear(&s);
+    assert_int_equal(gn_samples_read(db, GN_SAMPLES_OF_PLACES, &s, &err), 0);
+    assert_int_equal(count_of(&s, false, 30), 50);
+    gn_samples_clear(&s);
+    gn_profile_close(db);
+    gn_graph_free(g);
+}
+
 static void several_hosts_have_their_places_in_common(void **state)
 {
     (void)state;
@@ -133,7 +177,7 @@ static void several_hosts_have_their_places_in_common(void **state)
     struct gn_samples s;
     assert_int_equal(gn_graph_join(g, other, &err), 0);
     sqlite3 *db = profile_of(g);
-    assert_int_equal(gn_samples_read(db, &s, &err), 0);
+    assert_int_equal(gn_samples_read(db, GN_SAMPLES_OF_PLACES, &s, &err), 0);
     assert_int_equal(s.place_count, 3);
     assert_int_equal(s.process_count, 2);
     assert_int_equal(s.row_count, 2 * 4);
@@ -154,12 +198,12 @@ static void older_profiles_know_who_sleeps(void **state)
     sqlite3 *db = profile_of(g);
     int64_t looks = 0;
     assert_int_equal(gn_sql(db, &err, "UPDATE sample SET how = 7 WHERE site IS NULL", ""), 0);
-    assert_int_equal(gn_samples_read(db, &s, &err), 0);
+    assert_int_equal(gn_samples_read(db, GN_SAMPLES_OF_PLACES, &s, &err), 0);
     assert_int_equal(count_of(&s, false, 0), 0);
     gn_samples_clear(&s);
     assert_int_equal(gn_sql(db, &err, "UPDATE sample SET how = 1, time_ns = 5 WHERE site IS NULL", ""), 0);
     assert_int_equal(gn_sql(db, &err, "ALTER TABLE sample RENAME COLUMN how TO asleep", ""), 0);
-    assert_int_equal(gn_samples_read(db, &s, &err), 0);
+    assert_int_equal(gn_samples_read(db, GN_SAMPLES_OF_PLACES, &s, &err), 0);
     for (size_t i = 0; i < s.row_count; i++)
         looks += s.rows[i].how == GN_SAMPLED_ASLEEP ? s.rows[i].count : 0;
     assert_int_equal(looks, 10);
@@ -183,7 +227,7 @@ static void an_older_profile_has_none(void **state)
     struct gn_error err = {""};
     sqlite3 *db = profile_of(g);
     assert_int_equal(gn_sql(db, &err, "DROP TABLE sample", ""), 0);
-    assert_int_equal(gn_samples_read(db, &s, &err), 0);
+    assert_int_equal(gn_samples_read(db, GN_SAMPLES_OF_PLACES, &s, &err), 0);
     assert_int_equal(s.row_count + s.process_count, 0);
     gn_samples_clear(&s);
     gn_profile_close(db);
@@ -206,6 +250,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places_are_loops_and_lines),
+        cmocka_unit_test(functions_and_lines_are_those_that_are_written_there),
         cmocka_unit_test(several_hosts_have_their_places_in_common),
         cmocka_unit_test(older_profiles_know_who_sleeps),
         cmocka_unit_test(an_older_profile_has_none),
