@@ -114,12 +114,24 @@ const char *gn_fold_piece(const char *text, int columns, size_t *bytes)
     return next;
 }
 
-void gn_print_folded(const char *text, int at, int width, FILE *out)
+/* A word that is wider than that is shortened in its middle. */
+static void print_piece(const char *text, size_t bytes, int columns, const struct gn_terminal *terminal,
+                        FILE *out)
+{
+    char *piece = terminal ? strndup(text, bytes) : NULL;
+    if (piece)
+        gn_print_short(piece, columns, true, terminal, out);
+    else
+        fwrite(text, 1, bytes, out);
+    free(piece);
+}
+
+void gn_print_folded(const char *text, int at, int width, const struct gn_terminal *terminal, FILE *out)
 {
     size_t bytes;
     for (const char *next; text; text = next) {
         next = gn_fold_piece(text, width - at, &bytes);
-        fwrite(text, 1, bytes, out);
+        print_piece(text, bytes, width - at, terminal, out);
         if (next)
             fprintf(out, "\n%*s", at, "");
     }
@@ -135,7 +147,7 @@ static void fold_line(const char *line, int width, FILE *out)
     if (next)
         fprintf(out, "\n%*s", indent + 2, "");
     if (next)
-        gn_print_folded(next, indent + 2, width, out);
+        gn_print_folded(next, indent + 2, width, NULL, out);
 }
 
 /* Without the blanks at its end, which stand for cells with nothing in them. */

@@ -35,8 +35,9 @@ void gn_fold(const char *text, int width, FILE *out);
  * the last one. *bytes: of this one. */
 const char *gn_fold_piece(const char *text, int columns, size_t *bytes);
 
-/* Text that begins at column `at`, from 0: it goes on there on lines of its own. */
-void gn_print_folded(const char *text, int at, int width, FILE *out);
+/* Text that begins at column `at`, from 0: it goes on there on lines of its own. terminal: words that are too
+ * long are shortened; NULL: they stick out. */
+void gn_print_folded(const char *text, int at, int width, const struct gn_terminal *terminal, FILE *out);
 
 /*
  * What is printed to page.out comes out folded, and in the letters that the terminal has, when the page is

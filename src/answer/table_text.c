@@ -170,7 +170,7 @@ static void print_cell(const struct sheet *s, size_t c, const char *text, int at
     if (!is_left(column))
         fprintf(s->out, "%*s", blank, "");
     if (c == s->last && (column->flags & GN_COLUMN_FOLD))
-        gn_print_folded(text, at, s->terminal->width, s->out);
+        gn_print_folded(text, at, s->terminal->width, s->terminal, s->out);
     else
         gn_print_short(text, room, column->is_middle, s->terminal, s->out);
     if (is_left(column) && c != s->last)

@@ -35,7 +35,7 @@ static void print_line(const char *state, const char *what, const char *word, co
     const struct gn_terminal terminal = gn_terminal_of(STDOUT_FILENO);
     snprintf(line, sizeof line, "%s%s", word, text);
     printf("%-5s %-24s ", state, what);
-    gn_print_folded(terminal.ascii ? gn_ascii(line) : line, 31, terminal.width, stdout);
+    gn_print_folded(terminal.ascii ? gn_ascii(line) : line, 31, terminal.width, NULL, stdout);
     putchar('\n');
 }
 
