@@ -90,9 +90,13 @@ static void check_samples(const struct gn_summary *s, struct gn_report_check *c)
               "there are only %s samples, each of some 10 ms of processor time: places of computations are "
               "vague",
               gn_count_text(t->samples, count));
-    else
-        found(c, GN_CHECK_GOOD, "%s samples, %.1f %% of them of unknown calls",
-              gn_count_text(t->samples, count), 100 * (double)t->unattributed / (double)t->samples);
+    else /* by a signal shares may be wrong by more than is said of them */
+        found(c,
+              !t->reason[0]                      ? GN_CHECK_GOOD
+              : strstr(t->reason, "by a signal") ? GN_CHECK_FAILED
+                                                 : GN_CHECK_UNKNOWN,
+              "%s samples, %.1f %% of them of unknown calls%s%s", gn_count_text(t->samples, count),
+              100 * (double)t->unattributed / (double)t->samples, t->reason[0] ? "; " : "", t->reason);
 }
 
 /* Then it is why the run took as long. */

@@ -148,7 +148,8 @@ static json_t *json_cell(const struct gn_column *column, const struct gn_cell *c
         return cell->is_known ? json_integer((json_int_t)cell->number) : json_null();
     case GN_CELL_DURATIONS:
     case GN_CELL_PERCENTAGES:
-        return cell->is_known ? gn_span_json(cell->lo, cell->hi, unit) : json_null();
+        return cell->is_known && !isnan(cell->lo) && !isnan(cell->hi) ? gn_span_json(cell->lo, cell->hi, unit)
+                                                                      : json_null();
     default:
         return cell->is_known ? json_number(cell->lo * unit) : json_null();
     }
