@@ -204,7 +204,7 @@ static void ground(struct gn_cell *cell, const struct gn_activity_row *row)
     char samples[GN_QUANTITY_TEXT];
     const double off = 100 * fmax(row->high - row->share, row->share - row->low);
     if (row->samples)
-        gn_cell_print(cell, "%s ± %.1f", gn_count_text(row->samples, samples), off);
+        gn_cell_print(cell, "± %.1f %% (%s)", off, gn_count_text(row->samples, samples));
     else
         waiting(cell, row);
 }
@@ -355,7 +355,7 @@ static void titles_of_activities(struct gn_column *columns, const struct gn_summ
     columns[RANK].title = "rank";
     columns[WHAT].title = by == GN_BY_REGION ? "region (with all that is nested in it)" : "what and where";
     columns[WHERE].title = "";
-    columns[GROUND].title = s->sampling.samples ? "samples" : NULL;
+    columns[GROUND].title = s->sampling.samples ? "time ± (samples)" : NULL;
     if (by == GN_BY_REGION) {
         columns[WHERE].title = columns[GROUND].title = NULL;
         columns[EFFICIENCY].title = "effic.";
@@ -372,11 +372,11 @@ static void titles_of_totals(struct gn_column *columns, enum gn_by by)
 {
     columns[TIME].title = "time";
     columns[TOTAL].title = "total";
-    columns[OTHER].title = "computing";
+    columns[OTHER].title = "outside MPI"; /* asleep, or in the kernel, too */
     columns[MPI].title = "MPI";
     columns[WHAT].title = by == GN_BY_HOST ? "host" : by == GN_BY_RANK ? "rank" : "what and where";
     if (by == GN_BY_RANK)
-        columns[BAR].title = "computing █ and MPI ░";
+        columns[BAR].title = "outside MPI █ and in it ░";
     if (by == GN_BY_PLACE)
         columns[WHERE].title = "";
 }
