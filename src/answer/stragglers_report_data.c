@@ -54,9 +54,11 @@ static json_t *context_json(const struct gn_stragglers_report *r, const struct g
 
 static json_t *straggler_json(const struct gn_stragglers_report *r, const struct gn_straggler *s)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o}", "name",
+    const struct gn_table rows = gn_stragglers_table(r);
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o}", "name",
                      name_json(r, s->group), "score_percent", score_json(r->scores->scores[s->group]),
-                     "caused_percent", score_json(s->share), "caused_s", blame_json(s->caused), "waited_s",
+                     "run_score_percent", gn_table_of_run(&rows, (size_t)(s - r->list)), "caused_percent",
+                     score_json(s->share), "caused_s", blame_json(s->caused), "waited_s",
                      blame_json(s->waited), "extra_s", blame_json(s->extra), "parts", integer(s->parts),
                      "parts_first", integer(s->parts_first), "is_persistent", gn_straggler_is_persistent(s),
                      "context", context_json(r, &r->scores->contexts[s->group]), "cause",
@@ -65,13 +67,9 @@ static json_t *straggler_json(const struct gn_stragglers_report *r, const struct
 
 static json_t *stragglers_json(const struct gn_stragglers_report *r)
 {
-    const struct gn_table rows = gn_stragglers_table(r);
     json_t *list = json_array();
-    for (size_t i = 0; i < r->groups->count && (r->top == 0 || i < r->top); i++) {
-        json_t *straggler = straggler_json(r, &r->list[i]);
-        json_object_set_new(straggler, "run_score_percent", gn_table_of_run(&rows, i));
-        json_array_append_new(list, straggler);
-    }
+    for (size_t i = 0; i < r->groups->count && (r->top == 0 || i < r->top); i++)
+        json_array_append_new(list, straggler_json(r, &r->list[i]));
     return list;
 }
 

@@ -79,9 +79,10 @@ json_t *gn_whatif_json(const struct gn_whatif_report *r)
 
 json_t *gn_sweep_answer_json(const struct gn_history *h, const struct gn_answer *a)
 {
-    json_t *json = json_pack("{s:o, s:o, s:s, s:f, s:b}", "activity", activity_json(h, a->activity), "rank",
-                             rank_json(h, a->process), "change", gn_sweep_to_name(a->to), "faster_percent",
-                             100 * a->share, "start_or_end", a->is_start_or_end);
+    json_t *json =
+        json_pack("{s:o, s:o, s:s, s:o, s:f, s:b}", "activity", activity_json(h, a->activity), "rank",
+                  rank_json(h, a->process), "change", gn_sweep_to_name(a->to), "run_speedup_percent",
+                  json_null(), "faster_percent", 100 * a->share, "start_or_end", a->is_start_or_end);
     return add_result(json, &a->result);
 }
 
