@@ -138,7 +138,7 @@ static bool says_library(const char *called, const char *library)
     return length > 0 && called[length] && strncmp(called, library, length) == 0;
 }
 
-void gn_report_row_text(const struct gn_activity_row *row, char *text, size_t size)
+static void what(const struct gn_activity_row *row, char *text, size_t size)
 {
     const bool named = row->function && !same(row->function, row->name);
     const char *slash = row->library ? gn_base_name(row->library) : "";
@@ -162,6 +162,21 @@ void gn_report_row_text(const struct gn_activity_row *row, char *text, size_t si
     else
         snprintf(text, size, "%s%s%s%s%s", row->name, named ? " in " : "", named ? row->function : "",
                  row->callers ? " ← " : "", row->callers ? row->callers : "");
+}
+
+/* What is computed ahead of all calls, or behind them, may have the place of what is computed in between. */
+static bool is_outside_calls(const struct gn_activity_row *row)
+{
+    return row->how == GN_HOW_SAMPLED && same(row->kind, "computation") && row->name &&
+           !same(row->name, "computation");
+}
+
+void gn_report_row_text(const struct gn_activity_row *row, char *text, size_t size)
+{
+    what(row, text, size);
+    const size_t used = strlen(text);
+    if (is_outside_calls(row))
+        snprintf(text + used, size - used, ", %s", row->name);
 }
 
 void gn_report_row_place(const struct gn_activity_row *row, char *text, size_t size)
