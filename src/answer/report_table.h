@@ -7,7 +7,7 @@
 #include "answer/table.h"
 #include "answer/report.h"
 
-enum { GN_REPORT_COLUMNS = 44 };
+enum { GN_REPORT_COLUMNS = 45 };
 
 struct gn_report_table {
     struct gn_table table;

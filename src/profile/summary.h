@@ -89,6 +89,7 @@ struct gn_activity_row {
     int64_t samples;                 /* that this rests on; 0: on none */
     int64_t cpu_ns;                  /* of total, on a core, by the samples that were taken then */
     int64_t asleep_ns;               /* of total, found asleep there */
+    int64_t others_ns;               /* processor time of other threads at the same place */
     int64_t open_ns;                 /* of total, in calls that nobody has left */
     struct gn_between off_core_s, preempted_s; /* of total: on none; … though it was ready */
     struct gn_between waited_s;                /* of total: for other ranks; NAN: not known */
@@ -392,6 +393,8 @@ bool gn_row_is_asleep(const struct gn_activity_row *row);
 struct gn_samples;
 int gn_summarise_threads(const struct gn_samples *samples, struct gn_summary *summary, struct gn_error *err);
 void gn_summarise_unsampled(sqlite3 *db, struct gn_summary *summary);
+/* Into rows of places: what other threads computed there, after gn_summarise_threads. */
+void gn_summarise_helped(struct gn_summary *summary);
 /* What was counted; of rows, once that is known, by what of samples they have (from gn_summarise_rows). */
 int gn_summarise_counters(sqlite3 *db, struct gn_summary *summary, struct gn_error *err);
 /* Of instructions and cycles per row; not a number: not both are counted. */

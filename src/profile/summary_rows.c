@@ -704,6 +704,8 @@ int gn_summarise_rows(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s
     else if (code == 0 && s->row_count)
         qsort(s->rows, s->row_count, sizeof *s->rows,
               by == GN_BY_RANK ? gn_row_by_computation : gn_row_by_total);
+    if (code == 0 && (by == GN_BY_ACTIVITY || by == GN_BY_PLACE))
+        gn_summarise_helped(s);
     clear(&m);
     return code;
 }

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { TOLD_MOST = 64 };
 
@@ -53,6 +54,31 @@ int gn_summarise_threads(const struct gn_samples *samples, struct gn_summary *s,
     }
     s->others = rows;
     return 0;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool is_same_place(const struct gn_activity_row *a, const struct gn_activity_row *b)
+{
+    return a->line == b->line && same_text(a->function, b->function) && same_text(a->file, b->file) &&
+           same_text(a->library, b->library) && same_text(a->called, b->called) &&
+           same_text(a->runtime, b->runtime);
+}
+
+/* A place of several rows (ahead of all calls, and between them) is told of the largest, which comes first.
+ */
+void gn_summarise_helped(struct gn_summary *s)
+{
+    for (size_t i = 0; i < s->other_count; i++)
+        for (size_t row = 0; s->others[i].how == GN_HOW_SAMPLED && row < s->row_count; row++)
+            if (s->rows[row].how == GN_HOW_SAMPLED && s->rows[row].samples > 0 &&
+                is_same_place(&s->rows[row], &s->others[i])) {
+                s->rows[row].others_ns = s->others[i].total_ns;
+                break;
+            }
 }
 
 /* All of a process's processor time is known, and samples stand for theirs: what is missing, but for what
