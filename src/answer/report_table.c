@@ -88,7 +88,7 @@ static const struct gn_column all[] = {
     [OFF_CORE] = {.name = "off_core_s", .kind = GN_CELL_DURATIONS, .digits = 6},
     [PREEMPTED] = {.name = "preempted_s", .kind = GN_CELL_DURATIONS, .digits = 6},
     [WAITED] = {.name = "waited_s", .kind = GN_CELL_DURATIONS, .digits = 6},
-    [HELPED] = {.name = "other_threads_s", .kind = GN_CELL_DURATION, .digits = 9},
+    [HELPED] = {.name = "other_threads_s", .kind = GN_CELL_DURATION, .digits = 9, .goes = 1},
     [PER_CYCLE] = {.kind = GN_CELL_REAL, .digits = 3, .goes = 1},
     [EFFICIENCY] = {.name = "efficiency", .kind = GN_CELL_SHARE, .digits = 6},
     [BALANCE] = {.name = "load_balance", .kind = GN_CELL_SHARE, .digits = 6, .goes = 2},
@@ -173,18 +173,12 @@ static bool is_outside_calls(const struct gn_activity_row *row)
            !same(row->name, "computation");
 }
 
-/* Other threads that have so much of a row's time make a difference. */
-static const double helps = 0.1;
-
 void gn_report_row_text(const struct gn_activity_row *row, char *text, size_t size)
 {
     what(row, text, size);
     const size_t used = strlen(text);
     if (is_outside_calls(row))
         snprintf(text + used, size - used, ", %s", row->name);
-    else if (row->total_ns > 0 && (double)row->others_ns >= helps * (double)row->total_ns)
-        snprintf(text + used, size - used, ", +%.0f %% in other threads",
-                 100 * (double)row->others_ns / (double)row->total_ns);
 }
 
 void gn_report_row_place(const struct gn_activity_row *row, char *text, size_t size)
@@ -334,7 +328,8 @@ static void fill_row(const void *self, size_t i, struct gn_cell *cells)
     gn_cell_bounds(&cells[OFF_CORE], row->off_core_s.low * 1e9, row->off_core_s.high * 1e9);
     gn_cell_bounds(&cells[PREEMPTED], row->preempted_s.low * 1e9, row->preempted_s.high * 1e9);
     gn_cell_bounds(&cells[WAITED], row->waited_s.low * 1e9, row->waited_s.high * 1e9);
-    gn_cell_real(&cells[HELPED], (double)row->others_ns);
+    if (row->others_ns > 0)
+        gn_cell_real(&cells[HELPED], (double)row->others_ns);
     for (size_t c = 0; c < t->summary->counter_count; c++)
         fill_counted(&cells[COUNTERS + c], row->amounts[c]);
     const double per_cycle = gn_summary_instructions_per_cycle(t->summary, row);
@@ -392,7 +387,7 @@ static void titles_of_activities(struct gn_column *columns, const struct gn_summ
     }
 }
 
-static void titles_of_totals(struct gn_column *columns, enum gn_by by)
+static void titles_of_totals(struct gn_column *columns, const struct gn_summary *s, enum gn_by by)
 {
     columns[TIME].title = "time";
     columns[TOTAL].title = "total";
@@ -403,6 +398,8 @@ static void titles_of_totals(struct gn_column *columns, enum gn_by by)
         columns[BAR].title = "outside MPI █ and in it ░";
     if (by == GN_BY_PLACE)
         columns[WHERE].title = "";
+    if (by == GN_BY_PLACE && s->other_count > 0)
+        columns[HELPED].title = "other threads";
 }
 
 /* Of what was counted, and the ratio of two of them, if both were. */
@@ -433,7 +430,7 @@ void gn_report_rows(struct gn_report_table *rows, const struct gn_summary *s,
     rows->shown = shown(s->row_count, o);
     rows->most_ns = most_of(s);
     if (o->by == GN_BY_RANK || o->by == GN_BY_HOST || o->by == GN_BY_PLACE)
-        titles_of_totals(rows->columns, o->by);
+        titles_of_totals(rows->columns, s, o->by);
     else
         titles_of_activities(rows->columns, s, o->by);
     titles_of_counters(rows->columns, s, o->by);
