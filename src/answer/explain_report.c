@@ -166,16 +166,17 @@ static void problem_text(const struct gn_explain_report *r, size_t i, const stru
     const struct gn_problem *p = &r->problems->items[i];
     const struct gn_activity_row *waits = waited_in(s, p);
     char cause[2 * TEXT], lost[GN_SPAN_TEXT], share[GN_SPAN_TEXT], length[GN_SPAN_TEXT],
-        all[GN_QUANTITY_TEXT], name[TEXT], replayed[128];
+        all[GN_QUANTITY_TEXT], name[TEXT], replayed[128], doubt[GN_PROBLEM_DOUBT];
     const char *between = "";
     snprintf(replayed, sizeof replayed, "replayed, %s", p->pattern->replay ? p->pattern->replay : "");
     gn_problem_text(s, p, terminal, cause, sizeof cause);
-    fprintf(out, "%zu. %s%s%s: %s of %s (%s): %s.   %s\n", i + 1, gn_shade(terminal, GN_BOLD),
+    gn_problem_doubt_text(r->problems, p, doubt);
+    fprintf(out, "%zu. %s%s%s: %s of %s (%s): %s.   %s%s%s\n", i + 1, gn_shade(terminal, GN_BOLD),
             p->pattern->name, gn_shade(terminal, GN_PLAIN),
             gn_span_time(p->lost_low_s * 1e9, p->lost_high_s * 1e9, lost),
             gn_duration_text(s->elapsed_s * 1e9, all),
             gn_span_share(p->lost_low_s / s->elapsed_s, p->lost_high_s / s->elapsed_s, share), cause,
-            gn_problem_sure_name(p->sure));
+            gn_problem_sure_name(p->sure), doubt[0] ? ": " : "", doubt);
     phases_text(s, p, out);
     if (p->hop_count > 0 && p->phase_count == 0)
         chain_text(p, out);
@@ -484,10 +485,11 @@ static json_t *slack_array(const struct gn_problems *problems)
     return array;
 }
 
-static json_t *problem_object(const struct gn_summary *s, const struct gn_problem *p)
+static json_t *problem_object(const struct gn_explain_report *r, const struct gn_problem *p)
 {
+    const struct gn_summary *s = r->summary;
     const struct gn_terminal terminal = {.width = GN_WIDTH_OF_FILES};
-    char text[2 * TEXT];
+    char text[2 * TEXT], doubt[GN_PROBLEM_DOUBT];
     json_t *ranks = json_array(), *places = json_array(), *assumed = json_array();
     for (size_t i = 0; i < s->rank_count; i++)
         if ((p->rank < 0 && p->late_count == 0) || gn_problem_has_rank(p, s->ranks_told[i].rank))
@@ -503,13 +505,14 @@ static json_t *problem_object(const struct gn_summary *s, const struct gn_proble
         if (p->assumes & assumptions[k].bit)
             json_array_append_new(assumed, json_string(assumptions[k].text));
     gn_problem_text(s, p, &terminal, text, sizeof text);
-    json_t *object = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:s, s:o}", "kind",
+    json_t *object = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:s, s:o}", "kind",
                                p->pattern->name, "ranks", ranks, "threads", json_array(), "places", places,
                                "lost_s", interval(p->lost_low_s, p->lost_high_s), "share",
                                interval(p->lost_low_s / s->elapsed_s, p->lost_high_s / s->elapsed_s), "chain",
                                chain_array(s, p), "gain_s", interval(p->gain_low_s, p->gain_high_s),
-                               "certainty", gn_problem_sure_name(p->sure), "assumptions", assumed, "remedy",
-                               p->pattern->remedy, "text", text_or_null(text));
+                               "certainty", gn_problem_sure_name(p->sure), "doubt",
+                               text_or_null(gn_problem_doubt_text(r->problems, p, doubt)), "assumptions",
+                               assumed, "remedy", p->pattern->remedy, "text", text_or_null(text));
     if (object)
         json_object_set_new(object, "differs", differs_object(p));
     if (object)
@@ -531,7 +534,7 @@ json_t *gn_explain_json(const struct gn_explain_report *r)
     const size_t count = r->top && r->top < r->problems->count ? r->top : r->problems->count;
     json_t *causes = json_array();
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(causes, problem_object(r->summary, &r->problems->items[i]));
+        json_array_append_new(causes, problem_object(r, &r->problems->items[i]));
     const struct gn_efficiency *e = &r->summary->efficiency;
     return json_pack(
         "{s:i, s:o, s:b, s:f, s:f, s:o, s:o, s:b, s:I, s:f, s:o, s:o, s:o, s:o}", "version", 1, "causes",

@@ -17,6 +17,25 @@ const char *gn_problem_sure_name(enum gn_problem_sure sure)
     return sure == GN_PROBLEM_CERTAIN ? "certain" : "possible";
 }
 
+const char *gn_problem_doubt_text(const struct gn_problems *problems, const struct gn_problem *p,
+                                  char text[GN_PROBLEM_DOUBT])
+{
+    const struct gn_problems_seen *seen = &problems->seen;
+    char share[GN_QUANTITY_TEXT];
+    const char *said = p->sure == GN_PROBLEM_CERTAIN     ? ""
+                       : seen->parts == 0                ? "nobody saw who waited for whom"
+                       : !seen->is_whole                 ? NULL
+                       : p->assumes & GN_PROBLEM_CORES   ? "ranks shared cores"
+                       : p->lost_low_s <= 0              ? "it may have cost nothing"
+                       : p->assumes & GN_PROBLEM_SAMPLES ? "its place and time are by samples"
+                                                         : "something else may be the cause";
+    if (said)
+        snprintf(text, GN_PROBLEM_DOUBT, "%s", said);
+    else
+        snprintf(text, GN_PROBLEM_DOUBT, "%s of the run was seen", gn_share_text(seen->share, share));
+    return text;
+}
+
 static void names_of(const struct gn_activity_row *row, const struct gn_terminal *terminal, char what[300],
                      char place[300])
 {

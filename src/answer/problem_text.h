@@ -34,6 +34,10 @@ const char *gn_problem_call(const char *call, const char *function, const char *
 
 /* "certain", "possible" */
 const char *gn_problem_sure_name(enum gn_problem_sure sure);
+/* What stands in the way of certainty: "64 % of the run was seen"; "" of what is certain. Returns text. */
+enum { GN_PROBLEM_DOUBT = 128 };
+const char *gn_problem_doubt_text(const struct gn_problems *problems, const struct gn_problem *problem,
+                                  char text[GN_PROBLEM_DOUBT]);
 
 /* docs/patterns.md, "seen"; null: no events were. */
 json_t *gn_problems_seen_json(const struct gn_problems_seen *seen);

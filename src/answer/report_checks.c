@@ -83,8 +83,11 @@ static void check_samples(const struct gn_summary *s, struct gn_report_check *c)
               "no samples were taken: computations are known by the calls that they lie between");
     else if (strcmp(t->state, "sampled") != 0)
         found(c, strcmp(t->state, "off") == 0 ? GN_CHECK_UNKNOWN : GN_CHECK_FAILED,
-              "no samples (%s%s%s): computations are known by the calls that they lie between", t->state,
-              t->reason[0] ? ": " : "", t->reason);
+              "no samples (%s%s%s): computations are known by the calls that they lie between%s", t->state,
+              t->reason[0] ? ": " : "", t->reason,
+              strcmp(t->state, "refused") == 0
+                  ? "; gnomon doctor says what would allow them, and --sample signal does without"
+                  : "");
     else if (t->samples < ENOUGH_SAMPLES)
         found(c, GN_CHECK_FAILED,
               "there are only %s samples, each of some 10 ms of processor time: places of computations are "

@@ -15,6 +15,9 @@ kept)
 import json, sys
 seen = json.loads(sys.argv[1])["seen"]
 assert seen["parts"] > 1 and not seen["whole"] and 0 < seen["share"] < 1, seen
+causes = json.loads(sys.argv[1])["causes"]
+assert all((c["certainty"] == "certain") == (c["doubt"] is None) for c in causes), causes
+assert any(c["doubt"] and c["doubt"].endswith("of the run was seen") for c in causes), causes
 EOP
     grep -q ' waiting' "$work/some.err" && ! grep -q 'waiting or transfer' "$work/some.err" || fail "the screen does not say what is waiting"
     # named by itself, with what is between windows it is no program's time
