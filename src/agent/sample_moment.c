@@ -174,13 +174,16 @@ static bool is_among(const struct turns *t, uint32_t node)
     return false;
 }
 
+/* Those of the row that goes on; none: it cannot be read now. */
 static struct turns turns_now(const struct looking *l)
 {
     struct gn_ring_polls *polls = &l->ring->polls;
-    struct turns t = {.count = GN_GET(polls->nodes)};
-    t.count = t.count < GN_RING_POLL_NODES ? t.count : GN_RING_POLL_NODES;
+    const uint32_t before = gn_seq_read_begin(&polls->seq), nodes = GN_GET(polls->nodes);
+    struct turns t = {.count = nodes < GN_RING_POLL_NODES ? nodes : GN_RING_POLL_NODES};
     for (uint32_t i = 0; i < t.count; i++)
         t.node[i] = GN_GET(polls->at[i].node);
+    if (GN_GET(polls->index) != l->head || !gn_seq_read_good(&polls->seq, before))
+        t.count = 0;
     return t;
 }
 
@@ -208,30 +211,45 @@ static struct turns turns_of(const struct looking *l, const struct passage *p)
     return !p->row ? only(p->node) : p->leave_ticks == UINT64_MAX ? turns_now(l) : turns_written(l, p);
 }
 
-/* Between one of these and one of those, by chance; false: there is no such edge. */
-static bool draw_edge(const struct looking *l, const struct turns *from, const struct turns *to,
+/* Something drawn by chance, each as often as it has weight: one pass over all. */
+struct draw {
+    double all;
+    uint64_t dice;
+};
+
+static bool is_drawn(struct draw *d, double weight)
+{
+    d->all += weight;
+    d->dice = gn_mix(d->dice);
+    return weight > 0 && gn_mix_unit(d->dice) * d->all < weight;
+}
+
+/* Between one of these and one of those; it stays as it is where there is no such edge. */
+static void draw_edge(const struct looking *l, const struct turns *from, const struct turns *to,
                       struct gn_sample_moment *m, uint64_t dice)
 {
     const uint32_t stored = GN_OBSERVE(l->location->edge_count),
                    count = stored < GN_MAX_EDGES ? stored : GN_MAX_EDGES;
-    double all = 0, drawn;
+    struct draw draw = {0, dice};
     for (uint32_t i = 0; i < count; i++) {
         struct gn_tag_edge *e = &l->location->edges[i];
-        if (is_among(from, GN_GET(e->from)) && is_among(to, GN_GET(e->to)))
-            all += (double)GN_GET(e->time.total_ticks);
+        const uint32_t a = GN_GET(e->from), b = GN_GET(e->to);
+        if (a < GN_MAX_NODES && b < GN_MAX_NODES && is_among(from, a) && is_among(to, b) &&
+            is_drawn(&draw, (double)GN_GET(e->time.total_ticks))) {
+            m->from = a;
+            m->to = b;
+        }
     }
-    drawn = all * gn_mix_unit(gn_mix(dice));
-    for (uint32_t i = 0; i < count && all > 0; i++) {
-        struct gn_tag_edge *e = &l->location->edges[i];
-        if (!is_among(from, GN_GET(e->from)) || !is_among(to, GN_GET(e->to)))
-            continue;
-        m->from = GN_GET(e->from);
-        m->to = GN_GET(e->to);
-        drawn -= (double)GN_GET(e->time.total_ticks);
-        if (drawn <= 0)
-            break;
-    }
-    return all > 0 && m->from < GN_MAX_NODES && m->to < GN_MAX_NODES;
+}
+
+static uint32_t draw_node(const struct looking *l, const struct turns *turns, uint32_t node, uint64_t dice)
+{
+    struct draw draw = {0, dice};
+    for (uint32_t i = 0; i < turns->count; i++)
+        if (turns->node[i] < GN_MAX_NODES &&
+            is_drawn(&draw, (double)GN_GET(l->location->nodes[turns->node[i]].time.total_ticks)))
+            node = turns->node[i];
+    return node;
 }
 
 /* ---- moments ---- */
@@ -261,6 +279,11 @@ static struct gn_sample_moment between(const struct looking *l, const struct pas
 static struct gn_sample_moment inside(const struct looking *l, const struct passage *p, uint64_t ticks)
 {
     struct gn_sample_moment m = between(l, p, p, ticks);
+    m.within = p->node;
+    if (p->row) {
+        const struct turns turns = turns_of(l, p);
+        m.within = draw_node(l, &turns, p->node, ticks);
+    }
     m.kind = m.kind == GN_MOMENT_UNKNOWN ? m.kind : p->row ? GN_MOMENT_ROW : GN_MOMENT_INSIDE;
     return m;
 }

@@ -42,6 +42,7 @@ struct gn_sample_moment {
     enum gn_moment_kind kind;
     uint32_t from, to; /* row: what is between two of its calls; of nodes that take turns an edge by chance,
                           as they have time */
+    uint32_t within;   /* row: of nodes that take turns one by chance, as they have time */
     uint64_t record, ticks; /* since: the record behind which, and when it was left */
     bool in_row;            /* … which a row of calls that found nothing is to be, that may go on */
 };

@@ -139,8 +139,10 @@ static void take(void *self, struct gn_sample *sample, enum gn_sample_news news)
         gn_sample_moment_at(&p->recorded, location, ticks_of(s, sample->time_ns));
     struct gn_sample_where where;
     gn_sample_where(p->maps, sample, &where);
-    if (moment.kind == GN_MOMENT_ROW)
+    if (moment.kind == GN_MOMENT_ROW) {
         moment.kind = where.in_call ? GN_MOMENT_INSIDE : GN_MOMENT_BETWEEN;
+        moment.from = where.in_call ? moment.within : moment.from;
+    }
     struct gn_sample_counted counted = counted_of(s, &where, moment.kind != GN_MOMENT_INSIDE);
     counted.other_threads = other;
     counted.how = s->how;
@@ -628,10 +630,10 @@ static const char *reason_of(struct process *p, bool by_signal)
         p->again ? "its agent was ended; samples are of the time since another one went on" : "",
         atomic_load(&p->gaps) ? "it was not sampled all of the time" : "",
         p->hidden ? "where it sleeps the kernel does not tell (kernel.yama.ptrace_scope)" : "",
-        by_signal && !p->threads.refused
-            ? "samples by a signal are taken at the kernel's ticks: where ranks take "
-              "turns on a core, what a turn begins with may be seen too seldom"
-            : ""};
+        by_signal && !p->threads.refused ? GN_SAMPLED_BY_SIGNAL
+            " are taken at the kernel's ticks: where ranks take "
+            "turns on a core, what a turn begins with may be seen too seldom"
+                                         : ""};
     size_t used = 0;
     p->reason[0] = '\0';
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)

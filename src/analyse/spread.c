@@ -19,19 +19,23 @@ struct found {
 
 struct named {
     char *name;
+    bool is_several;
     struct found in[GROUPS + BESIDES];
 };
 
 struct gn_spread {
     struct gn_kept_window middle;
-    double run, middle_of_run, seen, middle_seen; /* ticks */
+    double run, middle_of_run, seen, middle_seen; /* ticks; of the middle what windows stand for */
     double later_of_run, later_of_seen;           /* shares of the middle, and of what was seen of it */
-    size_t count, groups, round;
+    size_t *numbers;                              /* [count] of the windows, among those in the middle */
+    size_t count, in_middle, groups, round;
     bool has_failed;
     struct named *all;
     size_t all_count, capacity;
     struct gn_lookup index;
 };
+
+enum { NOT_IN_MIDDLE = -1 };
 
 static double length_of(const struct gn_kept_window *w)
 {
@@ -46,39 +50,72 @@ static struct gn_kept_window in_middle(const struct gn_spread *s, struct gn_kept
     return w;
 }
 
-static void measure(struct gn_spread *s, const struct gn_kept_window *windows)
+static void number(struct gn_spread *s, const struct gn_kept_window *windows)
 {
-    double halves[] = {0, 0};
     for (size_t i = 0; i < s->count; i++) {
         const struct gn_kept_window w = in_middle(s, windows[i]);
         s->seen += length_of(&windows[i]);
-        halves[i < s->count / 2 ? EARLIER : LATER] += length_of(&w);
+        s->numbers[i] = length_of(&w) > 0 ? s->in_middle++ : (size_t)NOT_IN_MIDDLE;
     }
-    s->middle_seen = halves[EARLIER] + halves[LATER];
-    if (s->count == 0 || s->middle_seen <= 0 || s->middle_of_run <= 0) {
-        s->groups = 0;
-        return;
-    }
-    const struct gn_kept_window later = {windows[s->count / 2].begin_ticks, s->middle.end_ticks};
-    s->later_of_run = fmin(1, length_of(&later) / s->middle_of_run);
-    s->later_of_seen = halves[LATER] / s->middle_seen;
+    s->groups = s->in_middle < FEWEST ? 0 : s->in_middle < GROUPS ? s->in_middle : GROUPS;
 }
 
-struct gn_spread *gn_spread_new(const struct gn_kept_window *windows, size_t count,
-                                const struct gn_kept_window *run, const struct gn_kept_window *middle)
+static bool is_earlier(const struct gn_spread *s, size_t window)
+{
+    return s->numbers[window] < s->in_middle / 2;
+}
+
+/* Of a stretch of the run, what windows stand for. */
+static double wanted(const struct gn_spread_settings *x, struct gn_kept_window stretch)
+{
+    double length = length_of(&stretch);
+    for (size_t i = 0; i < x->off_count; i++) {
+        const struct gn_kept_window off = {
+            x->off[i].begin_ticks > stretch.begin_ticks ? x->off[i].begin_ticks : stretch.begin_ticks,
+            x->off[i].end_ticks < stretch.end_ticks ? x->off[i].end_ticks : stretch.end_ticks};
+        length -= length_of(&off);
+    }
+    return fmax(0, length);
+}
+
+static void measure(struct gn_spread *s, const struct gn_spread_settings *x)
+{
+    double earlier = 0, later = 0;
+    struct gn_kept_window behind = {x->middle.end_ticks, x->middle.end_ticks};
+    for (size_t i = 0; i < s->count; i++) {
+        const struct gn_kept_window w = in_middle(s, x->windows[i]);
+        if (s->numbers[i] == (size_t)NOT_IN_MIDDLE)
+            continue;
+        if (is_earlier(s, i))
+            earlier += length_of(&w);
+        else if (later == 0)
+            behind.begin_ticks = w.begin_ticks;
+        later += is_earlier(s, i) ? 0 : length_of(&w);
+    }
+    s->middle_seen = earlier + later;
+    s->middle_of_run = fmax(wanted(x, x->middle), s->middle_seen);
+    if (s->groups == 0)
+        return;
+    s->later_of_run = fmin(1, wanted(x, behind) / s->middle_of_run);
+    s->later_of_seen = later / s->middle_seen;
+}
+
+struct gn_spread *gn_spread_new(const struct gn_spread_settings *x)
 {
     struct gn_spread *s = calloc(1, sizeof *s);
-    if (!s)
+    size_t *numbers = calloc(x->count + 1, sizeof *numbers);
+    if (!s || !numbers) {
+        free(s);
+        free(numbers);
         return NULL;
-    *s = (struct gn_spread){.middle = *middle,
-                            .run = length_of(run),
-                            .middle_of_run = length_of(middle),
-                            .count = count,
-                            .groups = count < FEWEST   ? 0
-                                      : count < GROUPS ? count
-                                                       : GROUPS,
+    }
+    *s = (struct gn_spread){.middle = x->middle,
+                            .run = length_of(&x->run),
+                            .count = x->count,
+                            .numbers = numbers,
                             .round = GN_SPREAD_NO_ROUND};
-    measure(s, windows);
+    number(s, x->windows);
+    measure(s, x);
     return s;
 }
 
@@ -88,6 +125,7 @@ void gn_spread_free(struct gn_spread *s)
         free(s->all[i].name);
     if (s) {
         free(s->all);
+        free(s->numbers);
         gn_lookup_clear(&s->index);
     }
     free(s);
@@ -98,15 +136,20 @@ size_t gn_spread_rounds(const struct gn_spread *s)
     return s->groups > 0 ? s->groups + BESIDES : 0;
 }
 
+static bool is_left_out(const struct gn_spread *s, size_t round, size_t window)
+{
+    if (s->numbers[window] == (size_t)NOT_IN_MIDDLE)
+        return true;
+    if (round < s->groups)
+        return s->numbers[window] % s->groups == round;
+    return round == s->groups + EARLIER ? !is_earlier(s, window)
+                                        : round == s->groups + LATER && is_earlier(s, window);
+}
+
 bool gn_spread_cut(const struct gn_spread *s, size_t round, size_t number, struct gn_kept_window *window)
 {
     *window = in_middle(s, *window);
-    const bool is_earlier = number < s->count / 2, is_left_out = round < s->groups
-                                                                     ? number % s->groups == round
-                                                                 : round == s->groups + EARLIER ? !is_earlier
-                                                                 : round == s->groups + LATER   ? is_earlier
-                                                                                                : false;
-    return !is_left_out && window->end_ticks > window->begin_ticks;
+    return number < s->count && !is_left_out(s, round, number) && window->end_ticks > window->begin_ticks;
 }
 
 void gn_spread_begin(struct gn_spread *s, size_t round)
@@ -178,8 +221,10 @@ int gn_spread_add(struct gn_spread *s, const char *name, double lo, double hi)
         n = add_name(s, name);
     if (!n)
         return -ENOMEM;
-    if (s->round < gn_spread_rounds(s))
-        n->in[s->round] = (struct found){true, lo, hi};
+    if (s->round >= gn_spread_rounds(s))
+        return 0;
+    n->is_several = n->is_several || n->in[s->round].is_there;
+    n->in[s->round] = (struct found){true, lo, hi};
     return 0;
 }
 
@@ -229,17 +274,29 @@ static void scale(const struct gn_spread *s, const struct named *n, double lo, d
     *run_hi = fmin(fmax(once_hi, 0), once) + middle_hi * s->middle_of_run + fmax(0, unseen);
 }
 
-void gn_spread_of_run(const struct gn_spread *s, const char *name, double lo, double hi, double *run_lo,
-                      double *run_hi)
+/* Whether rounds say what it is. */
+static bool is_known(const struct gn_spread *s, const struct named *n, bool only_best)
+{
+    if (s->has_failed || s->groups == 0 || (n && n->is_several) || (!n && only_best))
+        return false;
+    for (size_t i = 0; only_best && i < gn_spread_rounds(s); i++)
+        if (!n->in[i].is_there)
+            return false;
+    return true;
+}
+
+void gn_spread_of_run(const struct gn_spread *s, const char *name, bool only_best, double lo, double hi,
+                      double *run_lo, double *run_hi)
 {
     const double seen = s->run > 0 ? fmin(1, s->seen / s->run) : 1, least = fmin(lo, lo * seen),
                  most = fmin(1, fmax(hi, hi * seen + 1 - seen));
+    const struct named *n = find(s, name);
     *run_lo = least;
     *run_hi = most;
-    if (s->has_failed || s->groups == 0)
+    if (!is_known(s, n, only_best))
         return;
     double lo_ticks, hi_ticks;
-    scale(s, find(s, name), lo, hi, &lo_ticks, &hi_ticks);
+    scale(s, n, lo, hi, &lo_ticks, &hi_ticks);
     *run_lo = fmin(fmax(least, lo_ticks / s->run), most);
     *run_hi = fmin(fmax(*run_lo, hi_ticks / s->run), most);
 }

@@ -26,10 +26,16 @@
 
 struct gn_spread;
 
-/* Of windows: [count] in their order. run: what they stand for, and where in it its middle is. The caller
- * frees. NULL: no memory. */
-struct gn_spread *gn_spread_new(const struct gn_kept_window *windows, size_t count,
-                                const struct gn_kept_window *run, const struct gn_kept_window *middle);
+struct gn_spread_settings {
+    const struct gn_kept_window *windows; /* [count] in their order */
+    size_t count;
+    struct gn_kept_window run, middle; /* what they stand for, and where in it its middle is */
+    const struct gn_kept_window
+        *off; /* [off_count] nobody wanted windows then: they stand for nothing of it */
+    size_t off_count;
+};
+/* The caller frees. NULL: no memory. */
+struct gn_spread *gn_spread_new(const struct gn_spread_settings *settings);
 void gn_spread_free(struct gn_spread *spread); /* NULL is allowed */
 
 /* How often the analysis is to be done again; 0: there are too few windows. */
@@ -42,13 +48,15 @@ bool gn_spread_cut(const struct gn_spread *spread, size_t round, size_t number,
 #define GN_SPREAD_NO_ROUND SIZE_MAX
 void gn_spread_begin(struct gn_spread *spread, size_t round);
 bool gn_spread_is_in_round(const struct gn_spread *spread); /* NULL is allowed: no */
-/* What bears that name is from lo to hi in the round. 0 or -ENOMEM. */
+/* What bears that name is from lo to hi in the round. Of a name that several bear nothing is known. 0 or
+ * -ENOMEM. */
 int gn_spread_add(struct gn_spread *spread, const char *name, double lo, double hi);
 /* A round could not be done: only what was seen bounds the rest. */
 void gn_spread_give_up(struct gn_spread *spread);
 
-/* In all of the run, of what is from lo to hi in all windows; both at most 1. */
-void gn_spread_of_run(const struct gn_spread *spread, const char *name, double lo, double hi, double *run_lo,
-                      double *run_hi);
+/* In all of the run, of what is from lo to hi in all windows; both at most 1. What is in no round is nothing
+ * there; with only_best it may not have been among those that were told. */
+void gn_spread_of_run(const struct gn_spread *spread, const char *name, bool only_best, double lo, double hi,
+                      double *run_lo, double *run_hi);
 
 #endif

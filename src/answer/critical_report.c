@@ -96,6 +96,8 @@ static void fill_row(const void *self, size_t i, struct gn_cell *cells)
     gn_cell_bounds(&cells[4], row->lo_ns, row->hi_ns);
     gn_cell_bounds(&cells[5], share.lo, share.hi);
     gn_cell_text(&cells[7], cells[0].buffer);
+    gn_cell_number(&cells[8],
+                   row->activity != GN_NONE ? r->history->activities[row->activity].path : row->path);
 }
 
 struct gn_table gn_critical_table(const struct gn_critical_report *report)
@@ -112,6 +114,7 @@ struct gn_table gn_critical_table(const struct gn_critical_report *report)
          .flags = GN_COLUMN_SEEN},
         {.title = GN_OF_RUN, .name = "run_percent", .kind = GN_CELL_PERCENTAGES, .flags = GN_COLUMN_RUN},
         {.title = "by activity, rank or call", .least = 24, .is_middle = true},
+        {.kind = GN_CELL_NUMBER, .flags = GN_COLUMN_KEY}, /* several may have one name */
     };
     const struct rows rows = rows_of(report);
     return (struct gn_table){.columns = columns,
@@ -121,7 +124,7 @@ struct gn_table gn_critical_table(const struct gn_critical_report *report)
                              .fill = fill_row,
                              .self = report,
                              .indent = 2,
-                             .whole = gn_whole_run(report->spread)};
+                             .whole = gn_whole_run(report->spread, false)};
 }
 
 /* ---- text ---- */

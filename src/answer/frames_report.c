@@ -131,7 +131,7 @@ static struct gn_table table_of(const struct gn_frames_report *r, size_t rows,
                              .fill = fill_with,
                              .self = r,
                              .indent = 2,
-                             .whole = gn_whole_run(fill_with == fill_aggregated ? NULL : r->spread)};
+                             .whole = gn_whole_run(fill_with == fill_aggregated ? NULL : r->spread, false)};
 }
 
 struct gn_table gn_frames_table(const struct gn_frames_report *r)

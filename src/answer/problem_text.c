@@ -22,13 +22,15 @@ const char *gn_problem_doubt_text(const struct gn_problems *problems, const stru
 {
     const struct gn_problems_seen *seen = &problems->seen;
     char share[GN_QUANTITY_TEXT];
-    const char *said = p->sure == GN_PROBLEM_CERTAIN     ? ""
-                       : seen->parts == 0                ? "nobody saw who waited for whom"
-                       : !seen->is_whole                 ? NULL
-                       : p->assumes & GN_PROBLEM_CORES   ? "ranks shared cores"
-                       : p->lost_low_s <= 0              ? "it may have cost nothing"
-                       : p->assumes & GN_PROBLEM_SAMPLES ? "its place and time are by samples"
-                                                         : "something else may be the cause";
+    const bool is_estimated = seen->parts > 0 && !seen->is_whole && p->assumes & GN_PROBLEM_WINDOWS;
+    const char *said = p->sure == GN_PROBLEM_CERTAIN                  ? ""
+                       : is_estimated                                 ? NULL
+                       : seen->parts == 0 && gn_problem_is_of_rank(p) ? "nobody saw who waited for whom"
+                       : p->assumes & GN_PROBLEM_CORES                ? "ranks shared cores"
+                       : p->assumes & GN_PROBLEM_POLLS                ? "between polls there may be work"
+                       : p->lost_low_s <= 0                           ? "it may have cost nothing"
+                       : p->assumes & GN_PROBLEM_SAMPLES              ? "its place and time are by samples"
+                                                                      : "something else may be the cause";
     if (said)
         snprintf(text, GN_PROBLEM_DOUBT, "%s", said);
     else

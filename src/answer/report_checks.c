@@ -4,6 +4,7 @@
 #include "answer/quantities.h"
 #include "answer/report_clocks.h"
 #include "analyse/patterns.h"
+#include "graph/sampled.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -95,9 +96,9 @@ static void check_samples(const struct gn_summary *s, struct gn_report_check *c)
               gn_count_text(t->samples, count));
     else /* by a signal shares may be wrong by more than is said of them */
         found(c,
-              !t->reason[0]                      ? GN_CHECK_GOOD
-              : strstr(t->reason, "by a signal") ? GN_CHECK_FAILED
-                                                 : GN_CHECK_UNKNOWN,
+              !t->reason[0]                             ? GN_CHECK_GOOD
+              : strstr(t->reason, GN_SAMPLED_BY_SIGNAL) ? GN_CHECK_FAILED
+                                                        : GN_CHECK_UNKNOWN,
               "%s samples, %.1f %% of them of unknown calls%s%s", gn_count_text(t->samples, count),
               100 * (double)t->unattributed / (double)t->samples, t->reason[0] ? "; " : "", t->reason);
 }

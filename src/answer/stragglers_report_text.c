@@ -233,7 +233,7 @@ struct gn_table gn_stragglers_table(const struct gn_stragglers_report *r)
                              .fill = fill_row,
                              .self = r,
                              .indent = 2,
-                             .whole = gn_whole_run(r->spread)};
+                             .whole = gn_whole_run(r->spread, false)};
 }
 
 static void print_table(const struct page *p, const struct gn_table *table)

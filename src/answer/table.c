@@ -73,7 +73,8 @@ static void fill_of_run(const struct gn_table *table, struct gn_cell *cells)
     struct gn_cell *of_run = flagged(table, cells, GN_COLUMN_RUN);
     if (!seen || !seen->is_known || !of_run)
         return;
-    table->whole.find(table->whole.self, key_of(table, cells, key), seen->lo, seen->hi, &lo, &hi);
+    table->whole.find(table->whole.self, key_of(table, cells, key), table->whole.only_best, seen->lo,
+                      seen->hi, &lo, &hi);
     gn_cell_bounds(of_run, lo, hi);
 }
 

@@ -82,7 +82,9 @@ struct gn_cell {
 struct gn_table_whole {
     void *self; /* NULL: all was seen */
     int (*add)(void *self, const char *name, double lo, double hi);
-    void (*find)(const void *self, const char *name, double lo, double hi, double *all_lo, double *all_hi);
+    void (*find)(const void *self, const char *name, bool only_best, double lo, double hi, double *all_lo,
+                 double *all_hi);
+    bool only_best; /* its rows are not all that there are */
 };
 
 struct gn_table {

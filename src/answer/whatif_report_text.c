@@ -137,6 +137,7 @@ static void fill_change(const void *self, size_t i, struct gn_cell *cells)
     gn_cell_bounds(&cells[1], n->speedup_lo, n->speedup_hi);
     gn_cell_bounds(&cells[3], n->reduction_lo_ns, n->reduction_hi_ns);
     gn_cell_bounds(&cells[4], (double)n->length.lo_ns, (double)n->length.hi_ns);
+    gn_cell_number(&cells[5], r->straggler);
 }
 
 struct gn_table gn_whatif_table(const struct gn_whatif_report *report)
@@ -147,13 +148,14 @@ struct gn_table gn_whatif_table(const struct gn_whatif_report *report)
         {.name = "run_speedup_percent", .kind = GN_CELL_PERCENTAGES, .flags = GN_COLUMN_RUN},
         {.name = "reduction_s", .kind = GN_CELL_DURATIONS},
         {.name = "new_length_s", .kind = GN_CELL_DURATIONS},
+        {.kind = GN_CELL_NUMBER, .flags = GN_COLUMN_KEY}, /* of a straggler, which may be another one */
     };
     return (struct gn_table){.columns = columns,
                              .column_count = sizeof columns / sizeof *columns,
                              .row_count = 1,
                              .fill = fill_change,
                              .self = report,
-                             .whole = gn_whole_run(report->spread)};
+                             .whole = gn_whole_run(report->spread, true)};
 }
 
 /* ---- the best of many ---- */
@@ -189,7 +191,7 @@ void gn_sweep_answer_text(const struct gn_history *h, const struct gn_answer *a,
                          length));
 }
 
-enum { SPEEDUP, RUN_SPEEDUP, LENGTH, WHERE, RANK, BY, CHANGE, FASTER, ACTIVITY };
+enum { SPEEDUP, RUN_SPEEDUP, LENGTH, WHERE, RANK, BY, CHANGE, FASTER, ACTIVITY, PATH };
 
 static void fill_answer(const void *self, size_t i, struct gn_cell *cells)
 {
@@ -207,6 +209,7 @@ static void fill_answer(const void *self, size_t i, struct gn_cell *cells)
     gn_cell_text(&cells[CHANGE], gn_sweep_to_name(a->to));
     gn_cell_real(&cells[FASTER], 100 * a->share);
     gn_cell_print(&cells[ACTIVITY], "%s", t.what);
+    gn_cell_number(&cells[PATH], r->history->activities[a->activity].path);
 }
 
 struct gn_table gn_sweep_table(const struct gn_sweep_report *r)
@@ -230,6 +233,7 @@ struct gn_table gn_sweep_table(const struct gn_sweep_report *r)
                       .name = "activity",
                       .flags = GN_COLUMN_FOLD | GN_COLUMN_KEY,
                       .least = 16},
+        [PATH] = {.kind = GN_CELL_NUMBER, .flags = GN_COLUMN_KEY}, /* several may have one name */
     };
     return (struct gn_table){.columns = columns,
                              .column_count = sizeof columns / sizeof *columns,
@@ -237,7 +241,7 @@ struct gn_table gn_sweep_table(const struct gn_sweep_report *r)
                              .fill = fill_answer,
                              .self = r,
                              .indent = 2,
-                             .whole = gn_whole_run(r->spread)};
+                             .whole = gn_whole_run(r->spread, true)};
 }
 
 static void print_answers(const struct page *p, const struct gn_sweep_report *r)

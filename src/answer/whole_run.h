@@ -5,7 +5,8 @@
 #include "analyse/spread.h"
 #include "answer/table.h"
 
-/* For a table's `whole`, which lives as long as the spread. NULL: all was seen. */
-struct gn_table_whole gn_whole_run(struct gn_spread *spread);
+/* For a table's `whole`, which lives as long as the spread. NULL: all was seen. only_best: its rows are not
+ * all that there are. */
+struct gn_table_whole gn_whole_run(struct gn_spread *spread, bool only_best);
 
 #endif

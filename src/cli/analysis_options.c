@@ -64,8 +64,13 @@ look_again(const struct gn_cli_history *opened, const struct gn_cli_history_sett
 {
     if (opened->kept_count == 0 || opened->is_whole)
         return NULL;
-    const struct gn_kept_window middle = gn_cli_history_middle(opened);
-    struct gn_spread *spread = gn_spread_new(opened->chosen, opened->chosen_count, &opened->part, &middle);
+    const struct gn_spread_settings of = {.windows = opened->chosen,
+                                          .count = opened->chosen_count,
+                                          .run = opened->part,
+                                          .middle = gn_cli_history_middle(opened),
+                                          .off = opened->off,
+                                          .off_count = opened->off_count};
+    struct gn_spread *spread = gn_spread_new(&of);
     bool goes_on = spread != NULL;
     for (size_t i = 0; goes_on && i < gn_spread_rounds(spread); i++)
         goes_on = look_without(spread, i, opened->files, settings, look, self);

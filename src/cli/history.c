@@ -67,7 +67,7 @@ static int choose(struct gn_cli_history *o, const struct gn_cli_again *again, st
     double all_ticks = (double)(part.end_ticks - part.begin_ticks);
     if (!gn_asked_part_is_set()) /* what came behind the last event is a part of the run, too */
         all_ticks = fmax(all_ticks, o->run_s * (double)d->ticks_per_second);
-    o->part = (struct gn_kept_window){part.begin_ticks, part.begin_ticks + (uint64_t)all_ticks};
+    o->part = (struct gn_kept_window){part.begin_ticks, part.begin_ticks + (uint64_t)fmin(all_ticks, 1e18)};
     o->is_whole = (double)seen_ticks >= 0.9995 * all_ticks;
     if (has_windows && !again)
         gn_asked_part_seen(o->chosen_count, (double)seen_ticks / all_ticks);
@@ -193,6 +193,8 @@ static bool has_windows(struct gn_cli_history *o, const char *profile)
     gn_summarise_windows(db, &windows);
     o->run_s = (double)gn_sql_value(db, 0, "SELECT max(elapsed_ns) FROM process", "") * 1e-9;
     o->middle = windows.middle;
+    memcpy(o->off, windows.off, sizeof o->off);
+    o->off_count = windows.off_count;
     o->init_s = windows.init_s;
     o->finalize_s = windows.finalize_s;
     const bool is_one_world = look_at_worlds(o, db, &windows);
@@ -350,17 +352,24 @@ void gn_cli_history_close(struct gn_cli_history *opened)
     *opened = (struct gn_cli_history){.found = NULL};
 }
 
+/* Seconds of a profile, which may be anything, as no more than so many ticks. */
+static uint64_t ticks_of(double seconds, double hz, uint64_t most)
+{
+    const double ticks = seconds * hz;
+    return ticks >= (double)most ? most : ticks > 0 ? (uint64_t)ticks : 0;
+}
+
 struct gn_kept_window gn_cli_history_middle(const struct gn_cli_history *o)
 {
     const struct gn_definitions *d = o->source.definitions;
     const double hz = (double)d->ticks_per_second;
-    const uint64_t whole =
-        o->run_s * hz > (double)d->length_ticks ? (uint64_t)(o->run_s * hz) : d->length_ticks;
+    const uint64_t run = ticks_of(o->run_s, hz, UINT64_MAX / 4),
+                   whole = run > d->length_ticks ? run : d->length_ticks, last = d->first_ticks + whole;
     uint64_t begin = o->middle.begin_ticks, end = o->middle.end_ticks;
-    if (begin < d->first_ticks || begin > d->first_ticks + whole)
-        begin = d->first_ticks + (uint64_t)(o->init_s * hz);
-    if (end < begin || end > d->first_ticks + whole)
-        end = d->first_ticks + whole - (uint64_t)(o->finalize_s * hz);
+    if (begin == 0 || begin > last)
+        begin = d->first_ticks + ticks_of(o->init_s, hz, whole);
+    if (end < begin || end > last)
+        end = last - ticks_of(o->finalize_s, hz, whole);
     return (struct gn_kept_window){begin > o->part.begin_ticks ? begin : o->part.begin_ticks,
                                    end < o->part.end_ticks ? end : o->part.end_ticks};
 }

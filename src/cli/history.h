@@ -8,6 +8,7 @@
 #include "analyse/history.h"
 #include "analyse/known_bounds.h"
 #include "analyse/spread.h"
+#include "profile/summary.h"
 #include "trace/placed.h"
 #include "trace/reader.h"
 
@@ -19,9 +20,11 @@ struct gn_cli_history {
     struct gn_placed *placed;    /* a part of what hosts with clocks of their own did; else NULL */
     struct gn_kept_window *kept; /* of a run whose events were kept in windows only, and not all */
     size_t kept_count;
-    double run_s;                  /* how long the run was; 0: not known */
-    struct gn_kept_window middle;  /* from the last end of MPI_Init to the first begin of MPI_Finalize, on the
-                                      counter of the only host; 0: not known */
+    double run_s;                 /* how long the run was; 0: not known */
+    struct gn_kept_window middle; /* from the last end of MPI_Init to the first begin of MPI_Finalize, on the
+                                     counter of the only host; 0: not known */
+    struct gn_kept_window off[GN_WINDOWS_OFF_MOST]; /* [off_count] nobody wanted windows then */
+    size_t off_count;
     double init_s, finalize_s;     /* of its ranks, the longest */
     bool is_partial;               /* and it ended before its time */
     char no_windows[400];          /* why there are none, of several hosts; "" */

@@ -9,6 +9,9 @@
 
 #define GN_SAMPLED_NONE UINT32_MAX
 
+/* How the reason begins that is given of samples by a signal. */
+#define GN_SAMPLED_BY_SIGNAL "samples by a signal"
+
 /* What a count is of. */
 enum gn_sampled_how {
     GN_SAMPLED_RUNNING,     /* samples of processor time */

@@ -96,8 +96,9 @@ void gn_profile_naps_query(sqlite3 *db, const char *own_ns, char query[GN_NAPS_Q
         "  AND NOT x.other_threads AND x.from_activity = e.from_activity AND x.to_activity = e.to_activity"
         " WHERE e.from_activity = e.to_activity AND e.from_activity IN (%s) GROUP BY e.location, "
         "e.from_activity)"
-        " WHERE own_ns > " LEAST_NS " AND looks >= " LOOKS " AND (cpu_ns + unseen_ns < " ON_CORE " * own_ns"
-        "  OR (cpu_ns < " ON_CORE " * own_ns AND asleep_ns > " ASLEEP " * own_ns)) GROUP BY process";
+        " WHERE own_ns > " LEAST_NS " AND (cpu_ns + unseen_ns < " ON_CORE " * own_ns"
+        "  OR (cpu_ns < " ON_CORE " * own_ns AND looks >= " LOOKS " AND asleep_ns > " ASLEEP " * own_ns))"
+        " GROUP BY process";
     static const char unseen[] =
         "(SELECT sum(r.preempted_ns) FROM resource r WHERE r.process = l.process)"
         " + (SELECT sum(max(p.cpu_ns - g.time_ns, 0)) FROM process p JOIN sampling g ON g.process = p.id"

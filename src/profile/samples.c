@@ -16,10 +16,13 @@
 /* What is asked of a site: its place, that is its loop, or what stands outside of loops; or the function that
  * is written there, inlined or not, but for what others wrote (a container's); or likewise each line. */
 #define IN_LOOP "coalesce(s.loop_line, 0) > 0"
+#define OTHERS(file)                                                                                         \
+    "(" file " GLOB '/usr/include/*' OR " file " GLOB '/usr/lib/*' OR " file " GLOB '/usr/lib64/*')"
 #define ONES_OWN(what)                                                                                       \
-    "coalesce(CASE WHEN s.file GLOB '/usr/*' THEN (SELECT i." what                                           \
-    " FROM inlined i WHERE i.site = s.id AND "                                                               \
-    "i.file NOT GLOB '/usr/*' ORDER BY i.depth LIMIT 1) END, s." what ")"
+    "coalesce(CASE WHEN " OTHERS("s.file") " THEN (SELECT i." what                                           \
+                                           " FROM inlined i WHERE i.site = s.id AND "                        \
+                                           "i.function IS NOT NULL AND NOT " OTHERS(                         \
+                                               "i.file") " ORDER BY i.depth LIMIT 1) END, s." what ")"
 static const struct source {
     const char *function, *file, *line, *is_apart; /* apart: each line is a place of its own */
 } sources[] = {
@@ -35,9 +38,9 @@ static const struct source {
 /* Lines of one place follow each other. %s: of a source; what the function does that was called there, where
  * it is told; how it is known, likewise. */
 static const char asked_rows[] =
-    "WITH x AS MATERIALIZED (SELECT a.*, s.id AS at, coalesce(%s, s.label) AS function, %s AS file, %s AS "
+    "WITH x AS (SELECT a.*, s.id AS at, coalesce(%s, s.label) AS function, %s AS file, %s AS "
     "line,"
-    " %s AS is_apart, s.module FROM sample a LEFT JOIN site s ON s.id = a.site)"
+    " %s AS is_apart, s.module FROM sample a LEFT JOIN site s ON s.id = a.site LIMIT -1)"
     " SELECT x.from_activity, coalesce(x.to_activity, 0), x.function, x.file, coalesce(x.line, 0),"
     " coalesce(x.is_apart, 0), m.path, lm.path, coalesce((SELECT i.function FROM inlined i"
     " WHERE i.site = ls.id ORDER BY i.depth DESC LIMIT 1), ls.function, ls.label), x.location, l.process,"
@@ -233,7 +236,7 @@ int gn_samples_read(sqlite3 *db, enum gn_samples_of of, struct gn_samples *sampl
     if (gn_sql_value(db, 0, "SELECT count(*) FROM main.sqlite_master WHERE name = 'sample'", "") == 0)
         return 0;
     const struct source *source = &sources[of];
-    char rows[sizeof asked_rows + 2048], processes[sizeof asked_processes + 60];
+    char rows[sizeof asked_rows + 4096], processes[sizeof asked_processes + 60];
     snprintf(rows, sizeof rows, asked_rows, source->function, source->file, source->line, source->is_apart,
              gn_sql_has_column(db, "site", "runtime") ? "coalesce(ls.runtime, s.runtime)" : "NULL",
              gn_samples_how(db));

@@ -194,8 +194,9 @@ struct gn_windows_facts { /* of the events that were kept without a trace */
     int64_t events, dropped;
     struct gn_kept_window off[GN_WINDOWS_OFF_MOST]; /* none were wanted then, on their clock */
     size_t off_count;
-    bool is_whole;                /* nothing was left out */
-    double init_s, finalize_s;    /* what a rank was in these calls for, at most */
+    bool is_whole;             /* nothing was left out */
+    double init_s, finalize_s; /* from the first begin of the one to its last end, if all began together; from
+                                  the first begin of the other to the end */
     struct gn_kept_window middle; /* from the last end of the first to the first begin of the other, on the
                                      only host's counter; each 0: not known */
     char error[400]; /* why there are none, of several hosts; "": there are, or none were asked for */

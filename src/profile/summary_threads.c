@@ -83,14 +83,15 @@ void gn_summarise_helped(struct gn_summary *s)
 
 /* All of a process's processor time is known, and samples stand for theirs: what is missing, but for what
  * came before anybody sampled, was used by threads that were over when they were looked for. Not where
- * samples are not of the kernel, and no tenth of it: samples are that sure. */
+ * samples are not of the kernel, or a program does much before anybody samples, perhaps with many threads;
+ * and no tenth of it: samples are that sure. */
 void gn_summarise_unsampled(sqlite3 *db, struct gn_summary *s)
 {
     static const char left[] =
         "SELECT total(left) FROM (SELECT p.cpu_ns AS all_ns, p.cpu_ns - g.time_ns * (1 + 1.0 * g.lost / "
         "max(g.samples, 1)) - p.init_ns AS left FROM process p JOIN sampling g ON g.process = p.id WHERE "
         "g.state = 'sampled' AND g.is_whole AND "
-        "g.with_kernel) WHERE left > 3e8 AND left > 0.1 * all_ns";
+        "g.with_kernel AND p.init_ns < 2e8) WHERE left > 3e8 AND left > 0.1 * all_ns";
     s->unsampled_s = (double)gn_sql_value(db, 0, left, "") * 1e-9;
 }
 

@@ -68,8 +68,9 @@ static void find_middle(sqlite3 *db, bool has_one_host, struct gn_windows_facts 
     static const char init[] = "'MPI_Init', 'MPI_Init_thread'", finalize[] = "'MPI_Finalize'",
                       last[] = "max(p.start_ticks + (p.init_ns + n.total_ns) / p.tick_ns)",
                       first[] = "min(p.start_ticks + (nullif(p.finalized_ns, 0) - n.total_ns) / p.tick_ns)";
-    w->init_s = (double)of_calls(db, "max(n.total_ns)", init) * 1e-9;
-    w->finalize_s = (double)of_calls(db, "max(n.total_ns)", finalize) * 1e-9;
+    w->init_s = (double)of_calls(db, "max(p.init_ns + n.total_ns) - min(p.init_ns)", init) * 1e-9;
+    w->finalize_s =
+        (double)of_calls(db, "max(p.elapsed_ns - nullif(p.finalized_ns, 0) + n.total_ns)", finalize) * 1e-9;
     w->middle = (struct gn_kept_window){0, 0};
     if (has_one_host)
         w->middle = (struct gn_kept_window){(uint64_t)of_calls(db, last, init),

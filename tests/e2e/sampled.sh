@@ -170,7 +170,7 @@ polls) # of ranks that poll at one place, who sleeps in between is in MPI, and w
 turns | stubs) # calls that take turns have the computations of both; what leads to another library is its caller's
     if [ "$1" = turns ]; then
         compile turns fixtures/turns.c
-        larger=more smaller=less low=.55 high=.78
+        larger=more smaller=less low=.52 high=.82
     else
         cc -O2 -g -shared -fPIC -DTINY -o libtiny.so "$here/fixtures/stubs.c"
         compile stubs fixtures/stubs.c -L. -ltiny "-Wl,-rpath,$PWD"
