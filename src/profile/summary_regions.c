@@ -216,7 +216,8 @@ static void tell(struct gn_activity_row *row, const struct gn_rank_row *ranks, s
     double mpi_s = 0;
     for (size_t i = 0; i < rank_count; i++)
         mpi_s += ranks[i].mpi_s;
-    row->mpi_ns = (int64_t)fmin(fmax(mpi_s * 1e9, 0), 9e18);
+    /* what a region took is without gnomon's own cost, and calls in it may have waited for that */
+    row->mpi_ns = (int64_t)fmin(fmax(mpi_s * 1e9, 0), (double)row->total_ns);
     row->efficiency = gn_efficiency_of(ranks, rank_count);
 }
 
