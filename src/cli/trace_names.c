@@ -21,15 +21,16 @@ void gn_trace_name_option(struct argp_state *state, struct gn_trace_names *names
 
 typedef void computed(void *self, const struct gn_activity_row *row);
 
-/* A trace without a run, or a profile that cannot be read, has none. */
-static void each_computed(const char *trace, computed *each, void *self)
+/* By their places, or the functions or lines that are written there (named). A trace without a run, or a
+ * profile that cannot be read, has none. */
+static void each_computed(const char *trace, enum gn_by named, computed *each, void *self)
 {
     char profile[4200];
     struct gn_summary summary;
     sqlite3 *db;
     if (!gn_run_of_trace(trace, profile, sizeof profile) || gn_profile_open(&db, profile, NULL) != 0)
         return;
-    if (gn_summarise(db, GN_BY_CALLPATH, false, &summary, NULL) == 0) {
+    if (gn_summarise_paths(db, named, &summary, NULL) == 0) {
         for (size_t i = 0; i < summary.row_count; i++)
             if (strcmp(summary.rows[i].kind, "computation") == 0 && summary.rows[i].path)
                 each(self, &summary.rows[i]);
@@ -119,15 +120,15 @@ static double part_of(double own, double others)
     return own + others > 0 ? own / (own + others) : 1;
 }
 
-static int find_in_profile(bool *chosen, struct gn_name_part *part, const struct gn_history *h,
-                           const char *trace, const char *name)
+static int find_named(bool *chosen, struct gn_name_part *part, const struct gn_history *h, const char *trace,
+                      enum gn_by named, const char *name)
 {
     struct matching m = {.h = h, .name = gn_name_of(name), .chosen = chosen};
     m.more = calloc(h->activity_count + 1, sizeof *m.more);
     if (m.more)
-        each_computed(trace, match, &m);
+        each_computed(trace, named, match, &m);
     if (m.count > 0 && part) {
-        each_computed(trace, add_up, &m);
+        each_computed(trace, named, add_up, &m);
         *part = (struct gn_name_part){part_of(m.own.low, m.others.high), part_of(m.own.high, m.others.low)};
     }
     for (size_t i = 0; i < m.path_count; i++)
@@ -135,6 +136,16 @@ static int find_in_profile(bool *chosen, struct gn_name_part *part, const struct
     free(m.paths);
     free(m.more);
     return m.count;
+}
+
+static int find_in_profile(bool *chosen, struct gn_name_part *part, const struct gn_history *h,
+                           const char *trace, const char *name)
+{
+    static const enum gn_by ways[] = {GN_BY_PLACE, GN_BY_FUNCTION, GN_BY_LINE};
+    int count = 0;
+    for (size_t i = 0; count == 0 && i < sizeof ways / sizeof *ways; i++)
+        count = find_named(chosen, part, h, trace, ways[i], name);
+    return count;
 }
 
 /* ---- names that mean nothing ---- */
@@ -154,8 +165,10 @@ static int unknown(const struct gn_history *h, const char *trace, const char *wh
     struct gn_nearest nearest = {name, 0, ""};
     if (gn_nearest_of_trace(&nearest, h) < 0)
         return gn_fail(err, -ENOMEM, "no memory for the trace's names");
-    if (trace)
-        each_computed(trace, offer_row, &nearest);
+    if (trace) {
+        each_computed(trace, GN_BY_PLACE, offer_row, &nearest);
+        each_computed(trace, GN_BY_FUNCTION, offer_row, &nearest);
+    }
     if (nearest.text[0] == '\0')
         return gn_fail(err, -ENOENT, "%s \"%s\": the trace has no names", what, name);
     return gn_fail(err, -ENOENT, "%s \"%s\"; did you mean \"%s\"? gnomon whatif --list has all names", what,
@@ -253,7 +266,8 @@ int gn_trace_names_each(const struct gn_history *h, const char *trace, gn_name_f
     struct telling t = {found, self, NULL, 0, 0};
     if (gn_names_each(h, found, self) < 0)
         return gn_fail(err, -ENOMEM, "no memory for the trace's names");
-    each_computed(trace, tell, &t);
+    each_computed(trace, GN_BY_PLACE, tell, &t);
+    each_computed(trace, GN_BY_FUNCTION, tell, &t);
     free(t.told);
     return 0;
 }

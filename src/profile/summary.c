@@ -268,7 +268,8 @@ static int find_one(void *unused, const char *call, const char *file, int line)
     return 1;
 }
 
-int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, struct gn_error *err)
+static int summarise(sqlite3 *db, enum gn_by by, enum gn_by named, bool raw, struct gn_summary *s,
+                     struct gn_error *err)
 {
     memset(s, 0, sizeof *s);
     s->period = gn_period_selected(db);
@@ -276,7 +277,7 @@ int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, str
     s->own_share = raw ? 0 : gn_profile_own_share(db);
     int code = by == GN_BY_PAIR      ? collect_pairs(db, s, err)
                : by == GN_BY_REQUEST ? gn_summarise_requests(db, s, err)
-                                     : gn_summarise_rows(db, by, raw, s, err);
+                                     : gn_summarise_rows(db, by, named, raw, s, err);
     if (code == 0)
         code = gn_summarise_ranks(db, raw, s, err);
     if (code == 0)
@@ -301,6 +302,16 @@ int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, str
     if (code != 0)
         gn_summary_clear(s);
     return code;
+}
+
+int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, struct gn_error *err)
+{
+    return summarise(db, by, by, raw, s, err);
+}
+
+int gn_summarise_paths(sqlite3 *db, enum gn_by named, struct gn_summary *s, struct gn_error *err)
+{
+    return summarise(db, GN_BY_CALLPATH, named, false, s, err);
 }
 
 void gn_summary_clear(struct gn_summary *s)

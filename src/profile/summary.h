@@ -371,12 +371,16 @@ struct gn_summary {
  * line); those of ranks by what they did outside of MPI. Caller clears.
  */
 int gn_summarise(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *summary, struct gn_error *err);
+/* Likewise by call path, without gnomon's own cost; what is computed is told as it is by `named`. */
+int gn_summarise_paths(sqlite3 *db, enum gn_by named, struct gn_summary *summary, struct gn_error *err);
 /* Whether measuring has made the run longer by so much that it is worth a word. */
 bool gn_summary_is_slowed(const struct gn_summary *summary);
 /* "MPICH Version:\t4.0.2" as a person would write it. */
 void gn_summary_tidy_library(char *text);
 /* Parts of these two. */
-int gn_summarise_rows(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *summary, struct gn_error *err);
+/* named: as which what is computed has its names. */
+int gn_summarise_rows(sqlite3 *db, enum gn_by by, enum gn_by named, bool raw, struct gn_summary *summary,
+                      struct gn_error *err);
 void gn_summary_clear_rows(struct gn_summary *summary);
 int gn_summarise_ranks(sqlite3 *db, bool raw, struct gn_summary *summary, struct gn_error *err);
 /* Efficiencies of rows that are regions; ranks are known. */

@@ -662,16 +662,17 @@ static int collect_ranges(struct making *m)
     return code == 0 ? sort_both(s, m->err) : code;
 }
 
-int gn_summarise_rows(sqlite3 *db, enum gn_by by, bool raw, struct gn_summary *s, struct gn_error *err)
+int gn_summarise_rows(sqlite3 *db, enum gn_by by, enum gn_by named, bool raw, struct gn_summary *s,
+                      struct gn_error *err)
 {
     struct gn_row_pieces pieces = {.by = by, .summary = s, .err = err, .keeps_parts = by == GN_BY_ACTIVITY};
     struct making m = {.db = db, .raw = raw, .s = s, .err = err, .pieces = &pieces, .dealer = {.raw = raw}};
     struct gn_samples *samples = &m.dealer.samples;
     m.dealer.rows = &pieces;
     int code = gn_samples_read(db,
-                               by == GN_BY_FUNCTION ? GN_SAMPLES_OF_FUNCTIONS
-                               : by == GN_BY_LINE   ? GN_SAMPLES_OF_LINES
-                                                    : GN_SAMPLES_OF_PLACES,
+                               named == GN_BY_FUNCTION ? GN_SAMPLES_OF_FUNCTIONS
+                               : named == GN_BY_LINE   ? GN_SAMPLES_OF_LINES
+                                                       : GN_SAMPLES_OF_PLACES,
                                samples, err);
     m.dealer.per_burst = samples_per_burst(samples);
     describe_sampling(samples, &s->sampling);
