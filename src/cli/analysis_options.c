@@ -1,6 +1,7 @@
 #include "cli/analysis_options.h"
 
 #include "cli/asked_part.h"
+#include "cli/watched_source.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -57,7 +58,10 @@ static bool look_without(struct gn_spread *spread, size_t round, const char *fil
     return code >= 0;
 }
 
-/* What windows tell of a run is looked at without some of them, again and again; NULL where all was seen. */
+enum { MOST_EVENTS = 400000 };
+
+/* What windows tell of a run is looked at without some of them, again and again; NULL where all was seen.
+ * With more events nobody would wait for that: only what was seen bounds the rest then. */
 static struct gn_spread *
 look_again(const struct gn_cli_history *opened, const struct gn_cli_history_settings *settings,
            int (*look)(void *self, const struct gn_cli_history *opened, struct gn_error *err), void *self)
@@ -71,7 +75,7 @@ look_again(const struct gn_cli_history *opened, const struct gn_cli_history_sett
                                           .off = opened->off,
                                           .off_count = opened->off_count};
     struct gn_spread *spread = gn_spread_new(&of);
-    bool goes_on = spread != NULL;
+    bool goes_on = spread != NULL && gn_defined_events(opened->source.definitions) <= MOST_EVENTS;
     for (size_t i = 0; goes_on && i < gn_spread_rounds(spread); i++)
         goes_on = look_without(spread, i, opened->files, settings, look, self);
     if (spread && !goes_on)
