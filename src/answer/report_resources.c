@@ -97,11 +97,10 @@ static void threads(const struct gn_summary *s, FILE *out)
     enum { TOLD = 3 };
     char what[1024], place[600], share[GN_QUANTITY_TEXT];
     if (s->measured_s > 0 && s->unsampled_s > 0)
-        fprintf(
-            out,
-            "%s of processor time (%.1f cores) are in no sample: threads that live for less than 0.1 s are "
-            "missed\n",
-            gn_duration_text(s->unsampled_s * 1e9, share), s->unsampled_s / s->measured_s);
+        fprintf(out,
+                "%s of processor time (%.1f cores) are in no sample: perhaps of threads that lived for less "
+                "than 0.1 s\n",
+                gn_duration_text(s->unsampled_s * 1e9, share), s->unsampled_s / s->measured_s);
     if (!has_others(s) || s->measured_s <= 0)
         return;
     fprintf(out, "other threads of ranks kept %.1f cores busy (%s samples): ", s->others_s / s->measured_s,

@@ -18,8 +18,8 @@ int gn_profile_naps(sqlite3 *db, int (*each)(void *self, const char *call, const
                     void *self, struct gn_error *err);
 
 /* A query for what each process did not compute between two polls (process, ns), of the edges' column own_ns:
- * where its own thread was found asleep, and was on no core, nor ready, for most of the time, or asleep for
- * half of it, whatever others do there. What is beyond some hundred places of polls counts as computed. */
+ * where its own thread was on no core, nor ready, for most of the time, or was found asleep for half of it,
+ * whatever others do there. What is beyond some hundred places of polls counts as computed. */
 enum { GN_NAPS_QUERY = 5500 };
 void gn_profile_naps_query(sqlite3 *db, const char *own_ns, char query[GN_NAPS_QUERY]);
 
