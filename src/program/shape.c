@@ -248,7 +248,8 @@ static bool is_call_of_body(const struct gn_function_shape *shape, size_t insn, 
 }
 
 /* From one call of the body to another one by way of the loop's own test, without passing its head: what the
- * source has as one round is several there, one for each case. False: no memory. */
+ * source has as one round is several there, one for each case. Where nothing tells of a test that cannot
+ * fail, any two calls may have one between them. False: no memory. */
 static bool doubt_threaded(struct gn_function_shape *shape, size_t loop)
 {
     const size_t count = shape->code->count;
@@ -256,6 +257,8 @@ static bool doubt_threaded(struct gn_function_shape *shape, size_t loop)
     if (shape->loops[loop].place.line <= 0)
         return true;
     const struct gn_program_place test = test_of(shape, loop);
+    const bool any_may_be =
+        !gn_source_tells_statements(shape->program, insn_at(shape, shape->flow.loops[loop].head)->address);
     bool *before = calloc(2 * count + 1, sizeof *before), *behind = before ? before + count : NULL;
     size_t *stack = malloc((2 * count + 1) * sizeof *stack); /* where it begins, and what is met */
     for (size_t i = 0; i < count && before && stack; i++)
@@ -269,7 +272,7 @@ static bool doubt_threaded(struct gn_function_shape *shape, size_t loop)
                 stack[depth++] = i;
         go_round(shape, loop, stack, depth, behind);
         for (size_t i = 0; i < count; i++)
-            if (behind[i] && is_call_of_body(shape, i, loop, &test))
+            if ((any_may_be ? before[i] : behind[i]) && is_call_of_body(shape, i, loop, &test))
                 shape->loops[loop].doubts |= GN_DOUBT_COPIES;
     }
     const bool done = before && stack;

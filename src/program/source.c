@@ -154,3 +154,8 @@ bool gn_source_begins_at(struct gn_program *program, uint64_t offset, const stru
     return gn_units_begins_at(program->units, offset + program->debug_shift, place->line, place->column) &&
            place_in(program, offset, place).line > 0;
 }
+
+bool gn_source_tells_statements(struct gn_program *program, uint64_t offset)
+{
+    return gn_units_tell_statements(program->units, offset + program->debug_shift);
+}

@@ -17,6 +17,9 @@ int gn_source_column_in(struct gn_program *program, uint64_t offset, const struc
  * instruction is left. */
 bool gn_source_begins_at(struct gn_program *program, uint64_t offset, const struct gn_program_place *place);
 
+/* Whether such a statement would be told of at offset. */
+bool gn_source_tells_statements(struct gn_program *program, uint64_t offset);
+
 /* The function and line of a loop (one of flow->loops); false when not known. */
 bool gn_source_of_loop(struct gn_program *program, const struct gn_flow *flow, const struct gn_loop *loop,
                        struct gn_program_place *place);

@@ -5,6 +5,7 @@
 #include <dwarf.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     WALK_DEPTH = 128,           /* nesting of entries that is followed; deeper ones are not seen */
@@ -188,4 +189,31 @@ struct gn_unit *gn_unit_find(struct gn_units *units, uint64_t pc)
 size_t gn_unit_function(struct gn_unit *unit, uint64_t pc)
 {
     return gn_spans_find(&unit->functions, pc);
+}
+
+/* Of a compiler's own words, which gcc ends with its options: the last level of optimization. */
+static char level_of(const char *options)
+{
+    char level = '0';
+    for (const char *o = options; (o = strstr(o, " -O")); o += 3)
+        level = o[3] == '\0' || o[3] == ' ' ? '1' : o[3];
+    return level;
+}
+
+bool gn_units_tell_statements(struct gn_units *units, uint64_t pc)
+{
+    struct gn_unit *unit = gn_unit_find(units, pc);
+    Dwarf_Attribute attribute;
+    const char *producer = unit ? dwarf_formstring(dwarf_attr(&unit->die, DW_AT_producer, &attribute)) : NULL;
+    if (!producer || strncmp(producer, "GNU ", 4) != 0)
+        return true;
+    const char *options = strstr(producer, " -");
+    if (!options) /* kept back */
+        return false;
+    int version = 0;
+    for (const char *word = producer; word && version == 0; word = strchr(word + 1, ' '))
+        version = atoi(word);
+    const char level = level_of(options);
+    return level == '0' || level == 'g' ||
+           (version >= 8 && !strstr(options, " -g1") && !strstr(options, " -gno-statement-frontiers"));
 }

@@ -2,11 +2,11 @@
 # told that it is not. The program counts itself.
 . "$(dirname "$0")/lib.sh"
 
-# check COMPILER LEVEL LEAST [SOURCE]
+# check COMPILER LEVEL LEAST [SOURCE [DEBUG]]
 check() {
     local source=${4:-loops.c} program="${4:-loops.c}$1$2"
     command -v "$1" >/dev/null || return 0
-    (export OMPI_CC="$1" MPICH_CC="$1" OMPI_CXX="$1" MPICH_CXX="$1" && compile "$program" "fixtures/$source" "$2" -g) ||
+    (export OMPI_CC="$1" MPICH_CC="$1" OMPI_CXX="$1" MPICH_CXX="$1" && compile "$program" "fixtures/$source" "$2" ${5:--g}) ||
         fail "$1 $2 does not compile $source"
     run_gnomon "run$program" "./$program" "truth$program"
     [ "$status" = 0 ] || fail "exit status $status"
@@ -58,6 +58,11 @@ hard)
         check gcc "$level" 20 loops_unrolled.c
         check clang "$level" 9 loops_unrolled.c
     done
+    # nothing tells of tests of which no instruction is left
+    check gcc -O2 0 loops_threaded.c -g1
+    check gcc -O3 0 loops_threaded.c "-g -gno-statement-frontiers"
+    check gcc -O1 60 loops.c -gno-column-info
+    check gcc -O2 20 loops.c -g1
     ;;
 thrown)
     MPICC=${MPICC/mpicc/mpicxx}
