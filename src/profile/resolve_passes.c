@@ -4,9 +4,9 @@
 #include "base/map.h"
 #include "image/source_line.h"
 #include "profile/statement.h"
+#include "program/doubts.h"
 #include "program/iterations.h"
 #include "program/modules.h"
-#include "program/shape.h"
 
 #include <errno.h>
 #include <stdlib.h>

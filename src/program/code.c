@@ -2,6 +2,7 @@
 
 #include "base/grow.h"
 #include "program/imports.h"
+#include "program/jump_tables.h"
 #include "program/names.h"
 
 #include <capstone.h>
@@ -206,85 +207,6 @@ static bool is_yield(const cs_insn *raw)
            strcmp(raw->mnemonic, "wfe") == 0;
 }
 
-/* ---- jumps by tables ---- */
-
-/*
- * Of a `switch` compilers make (x86-64)
- *
- *     cmp $5, %eax        or sub
- *     ja  default
- *     lea table(%rip), %rdx
- *     movslq (%rdx,%rax,4), %rax
- *     add %rdx, %rax
- *     jmp *%rax           or, in code that is not relocated, jmp *table(,%rax,8)
- *
- * with a few others in between. The comparison says how many entries there are.
- */
-struct pattern {
-    size_t compared, bounded, loaded; /* instructions: of the comparison, of the branch behind it, of lea */
-    uint64_t most, table;
-};
-
-enum { NEAR = 8 /* instructions between the branch and the jump */ };
-
-static bool is_bound(const cs_insn *raw, uint64_t *most)
-{
-    const cs_x86 *x86 = &raw->detail->x86;
-    if ((raw->id != X86_INS_CMP && raw->id != X86_INS_SUB) || x86->op_count != 2 ||
-        x86->operands[1].type != X86_OP_IMM || x86->operands[1].imm < 0)
-        return false;
-    *most = (uint64_t)x86->operands[1].imm;
-    return true;
-}
-
-static bool is_table_address(const cs_insn *raw, uint64_t *table)
-{
-    const cs_x86 *x86 = &raw->detail->x86;
-    if (raw->id != X86_INS_LEA || x86->op_count != 2 || x86->operands[1].mem.base != X86_REG_RIP ||
-        x86->operands[1].mem.index != X86_REG_INVALID)
-        return false;
-    *table = raw->address + raw->size + (uint64_t)x86->operands[1].mem.disp;
-    return true;
-}
-
-static bool add_switch(struct gn_code *code, const struct gn_code_switch *jump)
-{
-    if (!gn_grow(&code->switches, &code->switch_room, code->switch_count, sizeof *code->switches))
-        return false;
-    code->switches[code->switch_count++] = *jump;
-    return true;
-}
-
-/* Looks at instruction `at`, which raw is. False: no memory. */
-static bool follow_pattern(struct pattern *p, struct gn_code *code, const cs_insn *raw, size_t at)
-{
-    const cs_x86 *x86 = &raw->detail->x86;
-    uint64_t value;
-    if (is_bound(raw, &value)) {
-        p->compared = at;
-        p->most = value;
-    } else if (raw->id == X86_INS_JA && at > 0 && p->compared == at - 1) {
-        p->bounded = at;
-    } else if (is_table_address(raw, &value)) {
-        p->loaded = at;
-        p->table = value;
-    }
-    if (raw->id != X86_INS_JMP || x86->op_count != 1 || p->bounded == GN_CODE_NONE || at - p->bounded > NEAR)
-        return true;
-    const cs_x86_op *operand = &x86->operands[0];
-    struct gn_code_switch jump = {.insn = at, .count = p->most + 1, .width = 4, .table = p->table};
-    const bool is_near = p->loaded != GN_CODE_NONE && p->loaded > p->bounded;
-    if (operand->type == X86_OP_MEM && operand->mem.base == X86_REG_INVALID && operand->mem.scale == 8 &&
-        operand->mem.disp > 0) {
-        jump.width = 8;
-        jump.table = (uint64_t)operand->mem.disp;
-    } else if (operand->type != X86_OP_REG || !is_near) {
-        return true;
-    }
-    *p = (struct pattern){GN_CODE_NONE, GN_CODE_NONE, GN_CODE_NONE, 0, 0};
-    return add_switch(code, &jump);
-}
-
 /* Compilers keep copies of values on the stack anywhere; what else is written stands in the source. */
 static bool writes(const cs_insn *raw, bool arm)
 {
@@ -351,12 +273,12 @@ int gn_code_read(struct gn_code *code, struct gn_machine *machine, uint64_t low,
     if (left > FUNCTION_BYTES_MAX)
         return -E2BIG;
     uint64_t address = low;
-    struct pattern pattern = {GN_CODE_NONE, GN_CODE_NONE, GN_CODE_NONE, 0, 0};
+    struct gn_jump_pattern pattern = GN_JUMP_PATTERN;
     while (left > 0) {
         struct gn_insn insn;
         if (cs_disasm_iter(machine->handle, &bytes, &left, &address, machine->insn)) {
             insn = classify(machine);
-            if (!machine->arm && !follow_pattern(&pattern, code, machine->insn, code->count))
+            if (!machine->arm && !gn_jump_tables_follow(&pattern, code, machine->insn, code->count))
                 return -ENOMEM;
         } else {
             size_t step = machine->arm && left >= 4 ? 4 : 1;
@@ -407,6 +329,14 @@ static void resolve_stub(struct gn_machine *machine, struct gn_insn *insn)
         if (step.kind != GN_CODE_PLAIN)
             return;
     }
+}
+
+const struct cs_insn *gn_machine_look(struct gn_machine *machine, uint64_t address)
+{
+    size_t left = 0;
+    const uint8_t *bytes = machine->arm ? NULL : bytes_at(machine, address, PF_X, &left);
+    return bytes && cs_disasm_iter(machine->handle, &bytes, &left, &address, machine->insn) ? machine->insn
+                                                                                            : NULL;
 }
 
 size_t gn_code_from(const struct gn_code *code, uint64_t address)
@@ -466,7 +396,8 @@ static void read_switches(struct gn_code *code, struct gn_machine *machine)
     size_t kept = 0;
     for (size_t i = 0; i < code->switch_count; i++) {
         struct gn_code_switch jump = code->switches[i];
-        if (code->items[jump.insn].kind == GN_CODE_SWITCH && read_switch(code, machine, &jump))
+        if (gn_jump_tables_settle(code, &jump) && code->items[jump.insn].kind == GN_CODE_SWITCH &&
+            read_switch(code, machine, &jump))
             code->switches[kept++] = jump;
     }
     code->switch_count = kept;

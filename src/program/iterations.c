@@ -1,7 +1,7 @@
 #include "program/iterations.h"
 
 #include "base/map.h"
-#include "program/shape.h"
+#include "program/doubts.h"
 #include "program/source.h"
 #include "program/work.h"
 
@@ -16,7 +16,8 @@ struct known {
     uint8_t **leaves; /* by loop, then by instruction: enum leaving */
 };
 
-enum leaving { NO_TEST, MAY_BE_TEST, IS_TEST };
+/* LATE_BREAK: the test stands at the end of a round, and this behind it, where the next one has begun. */
+enum leaving { NO_TEST, MAY_BE_TEST, IS_TEST, LATE_BREAK };
 
 struct gn_iterations {
     struct gn_program *program;
@@ -71,7 +72,7 @@ void gn_iterations_free(struct gn_iterations *it)
 static struct known *keep(struct gn_iterations *it, struct gn_key key, uint64_t offset)
 {
     struct known *known = calloc(1, sizeof *known);
-    if (!known || !gn_shape_read(&known->shape, it->program, offset)) {
+    if (!known || !gn_doubts_read(&known->shape, it->program, offset)) {
         free(known);
         return NULL;
     }
@@ -215,6 +216,46 @@ static void find_ways(struct gn_iterations *it, const struct gn_function_shape *
     }
 }
 
+static bool leads_out(const struct gn_function_shape *shape, size_t insn, size_t loop)
+{
+    const struct gn_code *code = shape->code;
+    for (size_t edge = code->to.first[insn]; edge < code->to.first[insn + 1]; edge++)
+        if (!gn_shape_is_in(shape, code->to.ends[edge], loop))
+            return true;
+    return false;
+}
+
+/* From tests at the end of a round on, to where control leaves ahead of the head. */
+static void find_late_breaks(struct gn_iterations *it, const struct gn_function_shape *shape, size_t loop,
+                             uint8_t *leaves)
+{
+    const struct gn_code *code = shape->code;
+    const int line = shape->loops[loop].place.line;
+    uint8_t *const seen = it->queued;
+    size_t depth = 0;
+    if (line <= 0)
+        return;
+    memset(seen, 0, code->count);
+    for (size_t i = 0; i < code->count; i++)
+        if (leaves[i] != IS_TEST && gn_shape_is_in(shape, i, loop) && leads_out(shape, i, loop) &&
+            gn_source_line_in(shape->program, code->items[i].address, &shape->loops[loop].place) == line) {
+            seen[i] = 1;
+            it->queue[depth++] = (uint32_t)i;
+        }
+    while (depth > 0) {
+        const size_t at = it->queue[--depth];
+        for (size_t edge = code->to.first[at]; edge < code->to.first[at + 1]; edge++) {
+            const size_t to = code->to.ends[edge];
+            if (to == shape->flow.loops[loop].head || seen[to] || !gn_shape_is_in(shape, to, loop))
+                continue;
+            seen[to] = 1;
+            it->queue[depth++] = (uint32_t)to;
+            if (leads_out(shape, to, loop) && !is_at_loop_line(shape, to, loop))
+                leaves[to] = LATE_BREAK;
+        }
+    }
+}
+
 static const uint8_t *leaves_of(struct gn_iterations *it, struct known *f, size_t loop)
 {
     const size_t count = f->shape.code->count;
@@ -230,6 +271,7 @@ static const uint8_t *leaves_of(struct gn_iterations *it, struct known *f, size_
                   : after                                                 ? MAY_BE_TEST
                                                                           : NO_TEST;
     }
+    find_late_breaks(it, &f->shape, loop, ways);
     return f->leaves[loop] = ways;
 }
 
@@ -285,6 +327,8 @@ static uint16_t along(const struct gn_function_shape *shape, size_t loop, const 
         return states;
     if (leaves[from] == IS_TEST)
         return shifted(states, -1, 0);
+    if (leaves[from] == LATE_BREAK)
+        return states | shifted(states, 1, 0) | shifted(states, -1, 0);
     const uint16_t back = shifted(likely ? begun(states) : states, -1, 0);
     return (uint16_t)(back | (likely ? states & ~begun(states) : states));
 }

@@ -40,15 +40,18 @@ struct gn_function_shape {
     uint8_t *silent;             /* … control may come past it without a call that is measured */
 };
 
-/* The function around offset. False: its code is not known, or no memory; there is nothing to clear then. It
- * must be cleared before program/kept gives code up (gn_kept_tidy). */
+/* The function around offset, without its loops' doubts (program/doubts.h). False: its code is not known, or
+ * no memory; there is nothing to clear then. It must be cleared before program/kept gives code up
+ * (gn_kept_tidy). */
 bool gn_shape_read(struct gn_function_shape *shape, struct gn_program *program, uint64_t offset);
 void gn_shape_clear(struct gn_function_shape *shape);
 
 /* Whether an instruction is in a loop or in one inside of it. */
 bool gn_shape_is_in(const struct gn_function_shape *shape, size_t insn, size_t loop);
 
-/* "a computed jump in it" of bits of enum gn_loop_doubt: the first of them; "" of none. */
-const char *gn_loop_doubt_text(unsigned doubts);
+static inline const struct gn_insn *gn_shape_insn(const struct gn_function_shape *shape, size_t i)
+{
+    return &shape->code->items[i];
+}
 
 #endif

@@ -159,3 +159,8 @@ bool gn_source_tells_statements(struct gn_program *program, uint64_t offset)
 {
     return gn_units_tell_statements(program->units, offset + program->debug_shift);
 }
+
+bool gn_source_merges_places(struct gn_program *program, uint64_t offset)
+{
+    return gn_units_merge_places(program->units, offset + program->debug_shift);
+}

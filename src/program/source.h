@@ -20,6 +20,9 @@ bool gn_source_begins_at(struct gn_program *program, uint64_t offset, const stru
 /* Whether such a statement would be told of at offset. */
 bool gn_source_tells_statements(struct gn_program *program, uint64_t offset);
 
+/* Whether code at offset that was made one of several pieces has no place of one of them. */
+bool gn_source_merges_places(struct gn_program *program, uint64_t offset);
+
 /* The function and line of a loop (one of flow->loops); false when not known. */
 bool gn_source_of_loop(struct gn_program *program, const struct gn_flow *flow, const struct gn_loop *loop,
                        struct gn_program_place *place);

@@ -2,11 +2,11 @@
 
 #include "base/grow.h"
 #include "base/map.h"
+#include "program/doubts.h"
 #include "program/imports.h"
 #include "program/names.h"
 #include "program/needed.h"
 #include "program/runtime.h"
-#include "program/shape.h"
 #include "program/work.h"
 
 #include <errno.h>
@@ -338,7 +338,7 @@ static int write_procedure(struct reader *r, const struct reading *m, const stru
     const size_t written = add_node(out, GN_STRUCTURE_NONE, &node);
     if (written == GN_STRUCTURE_NONE)
         return no_memory(r);
-    if (!gn_shape_read(&shape, m->program, p->entry))
+    if (!gn_doubts_read(&shape, m->program, p->entry))
         return 0;
     struct writing w = {.out = out, .shape = &shape, .procedure = written};
     w.loops = malloc((shape.flow.loop_count + 1) * sizeof *w.loops);

@@ -200,6 +200,20 @@ static char level_of(const char *options)
     return level;
 }
 
+/* NULL: not known. */
+static const char *producer_at(struct gn_units *units, uint64_t pc)
+{
+    struct gn_unit *unit = gn_unit_find(units, pc);
+    Dwarf_Attribute attribute;
+    return unit ? dwarf_formstring(dwarf_attr(&unit->die, DW_AT_producer, &attribute)) : NULL;
+}
+
+bool gn_units_merge_places(struct gn_units *units, uint64_t pc)
+{
+    const char *producer = producer_at(units, pc);
+    return producer && strstr(producer, "clang version");
+}
+
 bool gn_units_tell_statements(struct gn_units *units, uint64_t pc)
 {
     struct gn_unit *unit = gn_unit_find(units, pc);
@@ -215,5 +229,6 @@ bool gn_units_tell_statements(struct gn_units *units, uint64_t pc)
         version = atoi(word);
     const char level = level_of(options);
     return level == '0' || level == 'g' ||
-           (version >= 8 && !strstr(options, " -g1") && !strstr(options, " -gno-statement-frontiers"));
+           (version >= 8 && !strstr(producer, "GNU Fortran") && !strstr(options, " -g1") &&
+            !strstr(options, " -gno-statement-frontiers"));
 }

@@ -55,9 +55,13 @@ size_t gn_units_frames(struct gn_units *units, uint64_t pc, struct gn_frame *fra
 bool gn_units_begins_at(struct gn_units *units, uint64_t pc, int line, int column);
 
 /* Whether the unit around pc says where each statement begins, if only one of which no instruction is left,
- * or has none of that kind. Not: gcc with optimization, and with -g1, -gno-statement-frontiers, or before its
- * version 8. */
+ * or there is none of that kind. Not, of what was optimized: gfortran; gcc with -g1,
+ * -gno-statement-frontiers, or before version 8. */
 bool gn_units_tell_statements(struct gn_units *units, uint64_t pc);
+
+/* Whether code around pc that was made one of several pieces has no line, or no column if they were in one:
+ * clang's. */
+bool gn_units_merge_places(struct gn_units *units, uint64_t pc);
 
 /* The last row ahead of pc that has a line: its address. False: there is none in this unit. */
 bool gn_units_row_before(struct gn_units *units, uint64_t pc, uint64_t *address);

@@ -33,14 +33,14 @@ check_stripped() {
 
 case $1 in
 levels)
-    check gcc -O0 70
-    check gcc -O1 60
-    check gcc -O2 60
-    check gcc -O3 40
-    check clang -O0 70
-    check clang -O1 60
-    check clang -O2 40
-    check clang -O3 40
+    check gcc -O0 76
+    check gcc -O1 76
+    check gcc -O2 68
+    check gcc -O3 68
+    check clang -O0 76
+    check clang -O1 72
+    check clang -O2 64
+    check clang -O3 60
     ;;
 stripped)
     check_stripped gcc -O0 60
@@ -63,6 +63,34 @@ hard)
     check gcc -O3 0 loops_threaded.c "-g -gno-statement-frontiers"
     check gcc -O1 60 loops.c -gno-column-info
     check gcc -O2 20 loops.c -g1
+    ;;
+fortran)
+    command -v "${MPICC/mpicc/mpif90}" >/dev/null || skip "no Fortran compiler"
+    for level in "-O0 80" "-O1 70" "-O2 60" "-O3 60"; do
+        name="fortran${level% *}"
+        "${MPICC/mpicc/mpif90}" "${level% *}" -g -o "$name" "$here/fixtures/loops.F90" || fail "it does not compile"
+        run_gnomon "$name" "./$name" "truth$name"
+        [ "$status" = 0 ] || fail "exit status $status"
+        wait_for_report "$name"
+        report "$name" --by tree --format json >tree.json || fail "no tree"
+        python3 "$here/check_loops.py" tree.json "truth$name" "$n" "${level#* }" || fail "$level"
+    done
+    ;;
+random)
+    for seed in 2 17 31; do
+        python3 "$here/random_loops.py" make "$seed" "random$seed.c" "truth$seed" || fail "no program"
+        for how in "gcc -O1" "gcc -O2" "gcc -O3" "clang -O2" "clang -O3"; do
+            command -v "${how% *}" >/dev/null || continue
+            name="random$seed${how/ /}"
+            (export OMPI_CC="${how% *}" MPICH_CC="${how% *}" && "$MPICC" "${how#* }" -g -o "$name" "random$seed.c") ||
+                fail "it does not compile: $how, seed $seed"
+            run_gnomon "$name" "./$name"
+            [ "$status" = 0 ] || fail "exit status $status"
+            wait_for_report "$name"
+            report "$name" --by tree --format json >tree.json || fail "no tree"
+            python3 "$here/random_loops.py" check tree.json "truth$seed" "$n" || fail "$how, seed $seed"
+        done
+    done
     ;;
 thrown)
     MPICC=${MPICC/mpicc/mpicxx}
