@@ -37,8 +37,8 @@ struct gn_course_process {
         bool settled; /* all of it was read in one state */
         bool
             same; /* nothing has happened since it was put: only the node that it is in was read, into sums */
-        uint32_t nodes, edges;
-        int64_t *sums; /* of nodes, then of edges */
+        uint32_t nodes, edges, peers, completions;
+        int64_t *sums; /* of nodes, then of edges, peers, completions */
         size_t room;
         /* as it was put last */
         bool is_put;
@@ -71,6 +71,32 @@ static bool grow_edges(struct gn_course *c, struct gn_series_location *l, struct
         const struct gn_tag_edge *edge = &shared->edges[l->edge_count];
         l->edges[l->edge_count++] =
             (struct gn_series_edge){GN_GET(edge->from), GN_GET(edge->to), gn_series_row(c->series)};
+    }
+    return true;
+}
+
+static bool grow_peers(struct gn_course *c, struct gn_series_location *l, struct gn_location *shared,
+                       uint32_t count)
+{
+    while (l->peer_count < count) {
+        if (!gn_grow(&l->peers, &l->peer_room, l->peer_count, sizeof *l->peers))
+            return false;
+        const struct gn_tag_peer *peer = &shared->peers[l->peer_count];
+        l->peers[l->peer_count++] =
+            (struct gn_series_peer){GN_GET(peer->node), GN_GET(peer->peer), gn_series_row(c->series)};
+    }
+    return true;
+}
+
+static bool grow_completions(struct gn_course *c, struct gn_series_location *l, struct gn_location *shared,
+                             uint32_t count)
+{
+    while (l->completion_count < count) {
+        if (!gn_grow(&l->completions, &l->completion_room, l->completion_count, sizeof *l->completions))
+            return false;
+        const struct gn_tag_completion *completion = &shared->completions[l->completion_count];
+        l->completions[l->completion_count++] = (struct gn_series_edge){
+            GN_GET(completion->from), GN_GET(completion->to), gn_series_row(c->series)};
     }
     return true;
 }
@@ -128,6 +154,32 @@ static void read_edge(struct gn_tag_edge *edge, int64_t sums[GN_SERIES_VALUES])
     }
 }
 
+static void read_peer(struct gn_tag_peer *peer, int64_t sums[GN_SERIES_VALUES])
+{
+    for (int tries = 0; tries < READ_TRIES; tries++) {
+        const uint32_t before = gn_seq_read_begin(&peer->seq);
+        sums[0] = (int64_t)GN_GET(peer->sent_messages);
+        sums[1] = (int64_t)GN_GET(peer->sent_bytes);
+        sums[2] = (int64_t)GN_GET(peer->received_messages);
+        sums[3] = (int64_t)GN_GET(peer->received_bytes);
+        if (gn_seq_read_good(&peer->seq, before))
+            return;
+    }
+}
+
+static void read_completion(struct gn_tag_completion *completion, int64_t sums[GN_SERIES_VALUES])
+{
+    for (int tries = 0; tries < READ_TRIES; tries++) {
+        const uint32_t before = gn_seq_read_begin(&completion->seq);
+        sums[COUNT] = (int64_t)GN_GET(completion->count);
+        sums[TICKS] = (int64_t)GN_GET(completion->total_ticks);
+        sums[2] = (int64_t)GN_GET(completion->ahead_ticks);
+        sums[3] = 0;
+        if (gn_seq_read_good(&completion->seq, before))
+            return;
+    }
+}
+
 static uint32_t smaller(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
@@ -143,6 +195,16 @@ static bool make_room(struct location *own, size_t count)
     own->sums = sums;
     own->room = count;
     return true;
+}
+
+static size_t first_peer(const struct location *own)
+{
+    return (size_t)own->nodes + own->edges;
+}
+
+static size_t first_completion(const struct location *own)
+{
+    return first_peer(own) + own->peers;
 }
 
 static int64_t *sums_of(const struct location *own, size_t i)
@@ -165,12 +227,18 @@ static bool read_location(struct location *own, struct gn_location *shared)
     for (int tries = 0; tries < TRIES && !own->settled; tries++) {
         own->edges = smaller(GN_OBSERVE(shared->edge_count), GN_MAX_EDGES);
         own->nodes = smaller(GN_OBSERVE(shared->node_count), GN_MAX_NODES);
-        if (!make_room(own, (size_t)own->nodes + own->edges + 1))
+        own->peers = smaller(GN_OBSERVE(shared->peer_count), GN_MAX_PEERS);
+        own->completions = smaller(GN_OBSERVE(shared->completion_count), GN_MAX_COMPLETIONS);
+        if (!make_room(own, first_completion(own) + own->completions + 1))
             return false;
         for (uint32_t i = 0; i < own->nodes; i++)
             read_node(&shared->nodes[i], sums_of(own, i));
         for (uint32_t i = 0; i < own->edges; i++)
             read_edge(&shared->edges[i], sums_of(own, own->nodes + i));
+        for (uint32_t i = 0; i < own->peers; i++)
+            read_peer(&shared->peers[i], sums_of(own, first_peer(own) + i));
+        for (uint32_t i = 0; i < own->completions; i++)
+            read_completion(&shared->completions[i], sums_of(own, first_completion(own) + i));
         const struct now after = now_of(shared);
         own->settled = is_same(&own->now, &after);
         own->now = after;
@@ -241,13 +309,18 @@ static void put_location(struct gn_course *c, struct location *own, struct gn_se
     if (own->same) {
         if (own->now.inside == 1 && own->now.node < l->node_count)
             put_node(c, own, l, own->now.node, own->sums, open);
-    } else if (grow_nodes(c, l, own->nodes) && grow_edges(c, l, shared, own->edges)) {
+    } else if (grow_nodes(c, l, own->nodes) && grow_edges(c, l, shared, own->edges) &&
+               grow_peers(c, l, shared, own->peers) && grow_completions(c, l, shared, own->completions)) {
         put_ticks(c, l, offsetof(struct gn_series_node, ahead), &own->ahead, own->now.node,
                   ahead_of_call(own, shared), (int64_t)own->now.events);
         for (uint32_t i = 0; i < own->nodes; i++)
             put_node(c, own, l, i, sums_of(own, i), open);
         for (uint32_t i = 0; i < own->edges; i++)
             gn_series_put(c->series, l->edges[i].row, sums_of(own, own->nodes + i));
+        for (uint32_t i = 0; i < own->peers; i++)
+            gn_series_put(c->series, l->peers[i].row, sums_of(own, first_peer(own) + i));
+        for (uint32_t i = 0; i < own->completions; i++)
+            gn_series_put(c->series, l->completions[i].row, sums_of(own, first_completion(own) + i));
     } else {
         is_put = false;
     }
@@ -463,6 +536,8 @@ void gn_course_clear(struct gn_course *c)
         for (uint32_t k = 0; k < p->told.location_count; k++) {
             free(p->told.locations[k].nodes);
             free(p->told.locations[k].edges);
+            free(p->told.locations[k].peers);
+            free(p->told.locations[k].completions);
             free(p->locations[k].sums);
         }
         free(p->told.locations);

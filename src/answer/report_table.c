@@ -528,8 +528,10 @@ static void fill_request(const void *self, size_t i, struct gn_cell *cells)
     gn_cell_real(&cells[1], mean_ns(r, r->total_ns));
     gn_cell_print(&cells[2], "%s",
                   r->total_ns > 0 ? gn_share_text((double)r->ahead_ns / (double)r->total_ns, share) : "");
-    gn_cell_real(&cells[3], (double)r->max_ns);
-    gn_cell_print(&cells[4], "#%d", r->max_rank);
+    if (r->max_ns >= 0) {
+        gn_cell_real(&cells[3], (double)r->max_ns);
+        gn_cell_print(&cells[4], "#%d", r->max_rank);
+    }
     print_end(&r->start, &cells[5]);
     print_end(&r->end, &cells[6]);
 }
@@ -542,8 +544,10 @@ static void fill_request_data(const void *self, size_t i, struct gn_cell *cells)
     gn_cell_number(&cells[8], r->count);
     gn_cell_real(&cells[9], (double)r->total_ns);
     gn_cell_real(&cells[10], (double)r->ahead_ns);
-    gn_cell_real(&cells[11], (double)r->max_ns);
-    gn_cell_number(&cells[12], r->max_rank);
+    if (r->max_ns >= 0) {
+        gn_cell_real(&cells[11], (double)r->max_ns);
+        gn_cell_number(&cells[12], r->max_rank);
+    }
 }
 
 void gn_report_requests(struct gn_report_table *requests, const struct gn_summary *s,

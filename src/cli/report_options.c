@@ -49,10 +49,6 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->part.period = gn_period_option(state, value);
         break;
     case ARGP_KEY_END:
-        if (a->part.period.to_s > 0 &&
-            (a->options.by == GN_BY_REGION || a->options.by == GN_BY_PAIR || a->options.by == GN_BY_REQUEST))
-            argp_error(state, "--between with --by %s: these are known of the whole run only",
-                       gn_by_names[a->options.by]);
         if (a->options.path && a->options.by != GN_BY_TREE && a->options.by != GN_BY_ACTIVITY)
             argp_error(state, "--path with --by %s: it is a part of the tree", gn_by_names[a->options.by]);
         break;

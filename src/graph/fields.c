@@ -144,7 +144,8 @@ static const struct gn_graph_field peer[] = {OF(peer, location, GN_GRAPH_LOCATIO
                                              INTEGER(peer, sent_messages),
                                              INTEGER(peer, sent_bytes),
                                              INTEGER(peer, received_messages),
-                                             INTEGER(peer, received_bytes)};
+                                             INTEGER(peer, received_bytes),
+                                             SERIES(peer, series)};
 
 static const struct gn_graph_field completion[] = {OF(completion, location, GN_GRAPH_LOCATION),
                                                    OF(completion, from_activity, GN_GRAPH_ACTIVITY),
@@ -153,7 +154,8 @@ static const struct gn_graph_field completion[] = {OF(completion, location, GN_G
                                                    INTEGER(completion, total_ns),
                                                    INTEGER(completion, ahead_ns),
                                                    INTEGER(completion, max_ns),
-                                                   COUNTS(completion, time_log2)};
+                                                   COUNTS(completion, time_log2),
+                                                   SERIES(completion, series)};
 
 static const struct gn_graph_field lost[] = {OF(lost, process, GN_GRAPH_PROCESS), TEXT(lost, what),
                                              INTEGER(lost, count)};

@@ -146,7 +146,13 @@ struct gn_graph_histogram {
 
 /* Numbers by step of time: graph/packed_steps.h. So many of nodes, edges and samples (profile/period.c asks
  * for them in SQL). */
-enum { GN_SERIES_OF_NODE = 4, GN_SERIES_OF_EDGE = 3, GN_SERIES_OF_SAMPLE = 2 };
+enum {
+    GN_SERIES_OF_NODE = 4,
+    GN_SERIES_OF_EDGE = 3,
+    GN_SERIES_OF_SAMPLE = 2,
+    GN_SERIES_OF_PEER = 4,
+    GN_SERIES_OF_COMPLETION = 3
+};
 struct gn_graph_bytes {
     const uint8_t *at; /* the graph's; NULL: not known */
     size_t count;
@@ -172,6 +178,7 @@ struct gn_graph_edge {
 struct gn_graph_peer {
     uint32_t location, activity;
     int64_t peer, sent_messages, sent_bytes, received_messages, received_bytes;
+    struct gn_graph_bytes series; /* by step: all four */
 };
 
 /* Requests that one call has started, and another one completed. */
@@ -179,6 +186,7 @@ struct gn_graph_completion {
     uint32_t location, from_activity, to_activity; /* from: of a start, what another thread has started */
     int64_t count, total_ns, ahead_ns, max_ns;
     struct gn_graph_histogram time_log2;
+    struct gn_graph_bytes series; /* by step: count, total_ns, ahead_ns */
 };
 
 struct gn_graph_lost {

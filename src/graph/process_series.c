@@ -47,12 +47,21 @@ static void tell_edge(const struct gn_graph_adding *a, double probe_ns, const gn
     told[2] = whole_ns(total_ns - cost_ns);
 }
 
-static void tell_sample(const struct gn_graph_adding *a, double probe_ns, const gn_step_values sums,
-                        gn_step_values told)
+static void tell_as_it_is(const struct gn_graph_adding *a, double probe_ns, const gn_step_values sums,
+                          gn_step_values told)
 {
     (void)a;
     (void)probe_ns;
     memcpy(told, sums, sizeof(gn_step_values));
+}
+
+static void tell_completion(const struct gn_graph_adding *a, double probe_ns, const gn_step_values sums,
+                            gn_step_values told)
+{
+    (void)probe_ns;
+    told[0] = sums[0];
+    for (int v = 1; v < GN_SERIES_OF_COMPLETION; v++)
+        told[v] = whole_ns((double)sums[v] * a->facts->tick_ns);
 }
 
 struct packing {
@@ -101,7 +110,8 @@ static bool begin_packing(struct packing *p, struct gn_graph_adding *a, double p
 
 /* ---- a location ---- */
 
-/* A row of the series, by what it is of in the graph. to: GN_GRAPH_NONE: a node. */
+/* A row of the series, by what it is of in the graph. to: GN_GRAPH_NONE: a node; of an activity's messages
+ * their peer. */
 struct kept {
     uint32_t from, to;
     uint32_t row;
@@ -140,14 +150,19 @@ static bool find_rows(struct found *f, const struct gn_graph *graph, enum gn_gra
 {
     const struct gn_graph_node *nodes = gn_graph_rows(graph, GN_GRAPH_NODE);
     const struct gn_graph_edge *edges = gn_graph_rows(graph, GN_GRAPH_EDGE);
+    const struct gn_graph_peer *peers = gn_graph_rows(graph, GN_GRAPH_PEER);
+    const struct gn_graph_completion *completions = gn_graph_rows(graph, GN_GRAPH_COMPLETION);
     const size_t count = gn_graph_count(graph, kind), first = first_row(graph, kind, location);
     *f = (struct found){.items = calloc(count - first + 1, sizeof *f->items)};
     if (!f->items)
         return false;
     for (size_t i = first; i < count; i++)
-        f->items[f->count++] = kind == GN_GRAPH_NODE
-                                   ? (struct kept){nodes[i].activity, GN_GRAPH_NONE, (uint32_t)i}
-                                   : (struct kept){edges[i].from_activity, edges[i].to_activity, (uint32_t)i};
+        f->items[f->count++] =
+            kind == GN_GRAPH_NODE   ? (struct kept){nodes[i].activity, GN_GRAPH_NONE, (uint32_t)i}
+            : kind == GN_GRAPH_EDGE ? (struct kept){edges[i].from_activity, edges[i].to_activity, (uint32_t)i}
+            : kind == GN_GRAPH_PEER
+                ? (struct kept){peers[i].activity, (uint32_t)peers[i].peer, (uint32_t)i}
+                : (struct kept){completions[i].from_activity, completions[i].to_activity, (uint32_t)i};
     qsort(f->items, f->count, sizeof *f->items, by_ends);
     return true;
 }
@@ -402,6 +417,50 @@ static void put_nodes(const struct packing *p, const struct location *l, uint32_
     free(steps);
 }
 
+/* The series' rows of peers or completions, in order. False: no memory. */
+static bool sort_pairs(const struct location *l, enum gn_graph_kind kind, struct found *f)
+{
+    const struct gn_series_location *s = l->series;
+    const size_t count = kind == GN_GRAPH_PEER ? s->peer_count : s->completion_count;
+    *f = (struct found){.items = calloc(count + 1, sizeof *f->items)};
+    for (size_t i = 0; f->items && i < count; i++) {
+        const struct gn_series_peer *p = &s->peers[i];
+        const struct gn_series_edge *c = &s->completions[i];
+        if (kind == GN_GRAPH_PEER && p->node < l->nodes)
+            f->items[f->count++] = (struct kept){l->activities[p->node], p->peer, p->row};
+        else if (kind == GN_GRAPH_COMPLETION && c->from < l->nodes && c->to < l->nodes)
+            f->items[f->count++] = (struct kept){l->activities[c->from], l->activities[c->to], c->row};
+    }
+    if (f->items)
+        qsort(f->items, f->count, sizeof *f->items, by_ends);
+    return f->items != NULL;
+}
+
+static void put_pairs(const struct packing *p, const struct location *l, uint32_t location,
+                      enum gn_graph_kind kind)
+{
+    const struct gn_series *series = p->adding->facts->series->series;
+    struct gn_graph_peer *peers = gn_graph_rows(p->adding->graph, GN_GRAPH_PEER);
+    struct gn_graph_completion *completions = gn_graph_rows(p->adding->graph, GN_GRAPH_COMPLETION);
+    gn_step_values *steps = calloc(p->steps, sizeof *steps);
+    struct found rows = {.items = NULL}, known = {.items = NULL};
+    const bool room =
+        steps && find_rows(&rows, p->adding->graph, kind, location) && sort_pairs(l, kind, &known);
+    for (size_t i = 0; room && i < rows.count; i++) {
+        const struct kept *row = &rows.items[i];
+        memset(steps, 0, p->steps * sizeof *steps);
+        for (size_t k = first_of(&known, row); k < known.count && by_ends(&known.items[k], row) == 0; k++)
+            gn_series_add(series, known.items[k].row, steps);
+        if (kind == GN_GRAPH_PEER)
+            peers[row->row].series = pack(p, steps, tell_as_it_is, GN_SERIES_OF_PEER);
+        else
+            completions[row->row].series = pack(p, steps, tell_completion, GN_SERIES_OF_COMPLETION);
+    }
+    free(known.items);
+    free(rows.items);
+    free(steps);
+}
+
 void gn_adding_series(struct gn_graph_adding *a, uint32_t index, uint32_t location,
                       const uint32_t *activities, uint32_t nodes, double probe_ns, const uint32_t last[2])
 {
@@ -415,6 +474,8 @@ void gn_adding_series(struct gn_graph_adding *a, uint32_t index, uint32_t locati
             put_nodes(&p, &l, location);
             const struct kept edge = {last[0], last[1], 0};
             put_edges(&p, &l, location, &edge);
+            put_pairs(&p, &l, location, GN_GRAPH_PEER);
+            put_pairs(&p, &l, location, GN_GRAPH_COMPLETION);
         }
     }
     free(l.sorted.items);
@@ -432,7 +493,7 @@ struct gn_graph_bytes gn_adding_sample_series(struct gn_graph_adding *a, size_t 
     gn_step_values *steps = calloc(p.steps, sizeof *steps);
     if (steps) {
         gn_series_add(s->series, s->samples[number], steps);
-        bytes = pack(&p, steps, tell_sample, GN_SERIES_OF_SAMPLE);
+        bytes = pack(&p, steps, tell_as_it_is, GN_SERIES_OF_SAMPLE);
     }
     free(steps);
     free(p.bytes);

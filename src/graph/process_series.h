@@ -22,6 +22,13 @@ struct gn_series_location {
         uint32_t row; /* of: count, ticks, passages whose cost is exact, that cost in ticks */
     } * edges;        /* by edge */
     size_t edge_count, edge_room;
+    struct gn_series_peer {
+        uint32_t node, peer; /* peer: as in struct gn_tag_peer */
+        uint32_t row;        /* of: messages and bytes sent, and received */
+    } * peers;               /* by peer */
+    size_t peer_count, peer_room;
+    struct gn_series_edge *completions; /* by completion; rows of: count, ticks, ticks ahead */
+    size_t completion_count, completion_room;
 };
 
 struct gn_series_process {

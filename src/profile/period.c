@@ -93,6 +93,39 @@ static void step_behind(sqlite3_context *context, int count, sqlite3_value **v)
     sqlite3_result_null(context);
 }
 
+/* until_part(host, series, width, end): the first value, summed up to the begin (end 0) or the end (1) of the
+ * period. */
+static void until_part(sqlite3_context *context, int count, sqlite3_value **v)
+{
+    const struct host *h = host_of(context, v[0]);
+    (void)count;
+    sqlite3_result_int64(context,
+                         h ? gn_series_sum(sqlite3_value_blob(v[1]), (size_t)sqlite3_value_bytes(v[1]),
+                                           (size_t)sqlite3_value_int64(v[2]), 0, 0,
+                                           sqlite3_value_int64(v[3]) ? h->end : h->first)
+                           : 0);
+}
+
+/* ago_ns(host, series, width, end): from the middle of the last step ahead of that moment in which there is
+ * something; NULL: there was nothing. */
+static void ago_ns(sqlite3_context *context, int count, sqlite3_value **v)
+{
+    const struct host *h = host_of(context, v[0]);
+    const void *series = sqlite3_value_blob(v[1]);
+    const size_t bytes = (size_t)sqlite3_value_bytes(v[1]), width = (size_t)sqlite3_value_int64(v[2]);
+    (void)count;
+    sqlite3_result_null(context);
+    if (!h)
+        return;
+    const double *at_ns = h->moments->at_ns;
+    const size_t border = sqlite3_value_int64(v[3]) ? h->end : h->first;
+    for (size_t i = border; i-- > 0;)
+        if (gn_series_sum(series, bytes, width, 0, i, i + 1) != 0) {
+            sqlite3_result_int64(context, llround(at_ns[border] - (at_ns[i] + at_ns[i + 1]) / 2));
+            return;
+        }
+}
+
 /* at_step(series, width, value, step) */
 static void at_step(sqlite3_context *context, int count, sqlite3_value **v)
 {
@@ -129,7 +162,11 @@ static int define(sqlite3 *db, struct hosts *all, struct gn_error *err)
         const char *name;
         int arguments;
         void (*function)(sqlite3_context *, int, sqlite3_value **);
-    } functions[] = {{"step_behind", 3, step_behind}, {"at_step", 4, at_step}, {"period_ns", 4, period_ns}};
+    } functions[] = {{"step_behind", 3, step_behind},
+                     {"at_step", 4, at_step},
+                     {"period_ns", 4, period_ns},
+                     {"until_part", 4, until_part},
+                     {"ago_ns", 4, ago_ns}};
     int code = sqlite3_create_function_v2(db, "in_period", 4, SQLITE_UTF8 | SQLITE_DETERMINISTIC, all,
                                           in_period, NULL, NULL, clear);
     for (size_t i = 0; i < sizeof functions / sizeof functions[0] && code == SQLITE_OK; i++)
@@ -234,17 +271,30 @@ static const char *const tables[] = {
     " NULL AS read_bytes, NULL AS written_bytes, NULL AS storage_read_bytes, NULL AS storage_written_bytes,"
     " NULL AS preempted_ns, cores, cores_quota, NULL AS core_mhz, NULL AS core_most_mhz,"
     " NULL AS resident_bytes, NULL AS remote_bytes FROM main.resource",
-    "CREATE TEMP TABLE in_period_peer AS SELECT * FROM main.peer WHERE 0",
-    /* not in profiles of before */
-    "CREATE TEMP TABLE in_period_completion(location, from_activity, to_activity, count, total_ns, ahead_ns, "
-    "max_ns,"
-    " time_log2)"};
+    "CREATE TEMP TABLE in_period_peer AS SELECT x.location, x.activity, x.peer,"
+    " in_period(p.host, x.series, 4, 0) AS sent_messages, in_period(p.host, x.series, 4, 1) AS sent_bytes,"
+    " in_period(p.host, x.series, 4, 2) AS received_messages, in_period(p.host, x.series, 4, 3) AS "
+    "received_bytes,"
+    " NULL AS series FROM temp.in_period_all_peers x JOIN main.location l ON l.id = x.location"
+    " JOIN main.process p ON p.id = l.process",
+    "DELETE FROM temp.in_period_peer WHERE sent_messages = 0 AND received_messages = 0",
+    /* how long the longest took is not known */
+    "CREATE TEMP TABLE in_period_completion AS SELECT c.location, c.from_activity, c.to_activity,"
+    " in_period(p.host, c.series, 3, 0) AS count, max(in_period(p.host, c.series, 3, 1), 0) AS total_ns,"
+    " max(in_period(p.host, c.series, 3, 2), 0) AS ahead_ns, NULL AS max_ns, NULL AS time_log2, NULL AS "
+    "series"
+    " FROM temp.in_period_all_completions c JOIN main.location l ON l.id = c.location"
+    " JOIN main.process p ON p.id = l.process",
+    "DELETE FROM temp.in_period_completion WHERE count <= 0"};
 
 /* What profiles of before do not have, with nothing in its place. */
 static const struct {
     const char *name, *table, *column, *without;
 } views[] = {{"samples", "sample", "how", NULL}, /* gn_samples_how */
              {"sampling", "sampling", "with_kernel", "*, 0 AS with_kernel FROM main.sampling"},
+             {"peers", "peer", "series", "*, NULL AS series FROM main.peer WHERE 0"},
+             {"completions", "completion", "series",
+              "0 AS location, 0 AS from_activity, 0 AS to_activity, NULL AS series WHERE 0"},
              {"counters", "counter", "metric",
               "0 AS process, 0 AS metric, '' AS name, 0 AS total, 0 AS is_scaled, NULL AS reason WHERE 0"}};
 

@@ -15,7 +15,7 @@
 #include <sqlite3.h>
 
 #define GN_PROFILE_APPLICATION_ID 0x676e6d6e /* "gnmn" */
-#define GN_PROFILE_VERSION 16
+#define GN_PROFILE_VERSION 17
 
 /* Creates an empty profile at path (":memory:" too). A profile is for one thread at a time. */
 int gn_profile_create(sqlite3 **db, const char *path, struct gn_error *err);

@@ -21,6 +21,11 @@ static char *copy(const void *text)
  * measured (its rank has no process here). */
 static int collect_pairs(sqlite3 *db, struct gn_summary *s, struct gn_error *err)
 {
+    if (s->period.is_set && !gn_sql_has_column(db, "peer", "series"))
+        return gn_fail(
+            err, -ENODATA,
+            "the profile was written by an older gnomon: who sent how much to whom is known of all "
+            "of the run only");
     sqlite3_stmt *q = gn_sql_query(
         db, NULL,
         "SELECT f, t, sum(m), sum(b) FROM (SELECT p.rank AS f, x.peer AS t, x.sent_messages AS m, "
@@ -86,13 +91,17 @@ static void collect_troubles(sqlite3 *db, struct gn_summary *s)
 static void collect_lost(sqlite3 *db, struct gn_summary *s)
 {
     size_t capacity = (size_t)gn_sql_value(db, 0, "SELECT count(DISTINCT what) FROM lost", "");
-    s->lost = calloc(capacity + 2, sizeof *s->lost);
+    s->lost = calloc(capacity + 3, sizeof *s->lost);
     sqlite3_stmt *q =
         gn_sql_query(db, NULL, "SELECT what, sum(count) FROM lost GROUP BY what ORDER BY what", "");
     while (q && s->lost && s->lost_count < capacity && sqlite3_step(q) == SQLITE_ROW)
         s->lost[s->lost_count++] =
             (struct gn_lost_row){copy(sqlite3_column_text(q, 0)), sqlite3_column_int64(q, 1)};
     sqlite3_finalize(q);
+    if (s->unclear_regions && s->lost)
+        s->lost[s->lost_count++] =
+            (struct gn_lost_row){strdup("regions of which the calls do not tell when ranks were in them"),
+                                 (int64_t)s->unclear_regions};
 }
 
 /* What was started, against what came: children may be on hosts without an agent, and be spawned from where

@@ -115,7 +115,7 @@ struct gn_request_row {
     int64_t count;
     int64_t total_ns; /* until the other one was left */
     int64_t ahead_ns; /* of it, until that was entered: what messages can overlap with */
-    int64_t max_ns;   /* of the one that took longest; of a rank */
+    int64_t max_ns;   /* of the one that took longest; of a rank. -1: not known, of a part of the run */
     int max_rank;
 };
 
@@ -312,7 +312,9 @@ struct gn_summary {
                           off; raw: 0 */
     struct gn_between unmeasured_s; /* in virtual time: elapsed_s lies between; else measured_s, both */
     double mpi_share;               /* of the time of all threads */
-    struct gn_period_told period;   /* that it is of; not set: all of the run */
+    size_t unclear_regions; /* of a part of the run: rows that are left out, since when ranks were in them is
+                               not known */
+    struct gn_period_told period; /* that it is of; not set: all of the run */
     bool complete;
     int failed; /* ranks that ended with MPI_Finalize, and with another exit status than 0 */
     int failed_rank, failed_status; /* … of the first of them */

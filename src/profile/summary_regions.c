@@ -4,7 +4,9 @@
  *
  * A profile says from which activity a rank went to which, but not in which region. That follows from the
  * graph: behind a region's begin it is inside, behind its end outside, and what is reached from both is not
- * known. Where that is more than a hundredth of the region, on any rank, nothing is said of it.
+ * known. Where that is more than a hundredth of the region, on any rank, nothing is said of it. Of a part of
+ * the run it is also how long ranks were in it, as what a profile has of regions themselves comes when they
+ * end; where it is not known, that follows from when they did, and when those began that had not ended.
  *
  *     start ──► MPI_Init ──► begin solve ──► MPI_Send ──► MPI_Recv ──► end solve ──► MPI_Finalize
  *       out        out            in            in           in           out            out
@@ -42,6 +44,7 @@ struct finding {
     int64_t place_count; /* ids of activities are below it */
     struct hop *hops;    /* of one location */
     size_t hop_count;
+    int64_t *locations;        /* of all ranks */
     struct gn_rank_row *ranks; /* count × all ranks: useful_s and mpi_s of each region */
     bool unclear[MOST];
 };
@@ -159,14 +162,16 @@ static void close_location(struct finding *f, size_t rank)
 static int look_at(struct finding *f, int64_t location, size_t rank, bool raw)
 {
     const int64_t hops =
-        gn_sql_value(f->db, 0, "SELECT count(*) FROM edge WHERE location = ?", "i", location);
+        gn_sql_value(f->db, 0, "SELECT count(*) FROM main.edge WHERE location = ?", "i", location);
     f->hops = calloc((size_t)hops + 1, sizeof *f->hops);
     if (!f->hops)
         return gn_fail(f->err, -ENOMEM, "no memory for the regions of the report");
     sqlite3_stmt *q =
         gn_sql_query(f->db, f->err,
-                     "SELECT from_activity, to_activity, total_ns, own_ns FROM edge WHERE location = ?"
-                     " ORDER BY from_activity, to_activity",
+                     "SELECT e.from_activity, e.to_activity, coalesce(v.total_ns, 0), coalesce(v.own_ns, 0)"
+                     " FROM main.edge e LEFT JOIN edge v ON v.location = e.location"
+                     " AND v.from_activity = e.from_activity AND v.to_activity = e.to_activity"
+                     " WHERE e.location = ? ORDER BY e.from_activity, e.to_activity",
                      "i", location);
     while (q && sqlite3_step(q) == SQLITE_ROW && (int64_t)f->hop_count < hops) {
         const struct hop hop = {sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1),
@@ -199,14 +204,18 @@ static int look_at_all(struct finding *f, bool raw)
     size_t rank = 0;
     int code = 0;
     f->ranks = calloc(f->count * f->s->rank_count + 1, sizeof *f->ranks);
-    if (!f->ranks)
+    f->locations = calloc(f->s->rank_count + 1, sizeof *f->locations);
+    if (!f->ranks || !f->locations)
         return gn_fail(f->err, -ENOMEM, "no memory for the regions of the report");
     sqlite3_stmt *q = gn_sql_query(f->db, f->err,
                                    "SELECT l.id FROM location l JOIN process p ON p.id = l.process"
                                    " WHERE l.thread = 0 AND p.elapsed_ns IS NOT NULL ORDER BY p.rank, p.id",
                                    "");
-    while (q && code == 0 && rank < f->s->rank_count && sqlite3_step(q) == SQLITE_ROW)
-        code = look_at(f, sqlite3_column_int64(q, 0), rank++, raw);
+    while (q && code == 0 && rank < f->s->rank_count && sqlite3_step(q) == SQLITE_ROW) {
+        f->locations[rank] = sqlite3_column_int64(q, 0);
+        code = look_at(f, f->locations[rank], rank, raw);
+        rank++;
+    }
     sqlite3_finalize(q);
     return code;
 }
@@ -221,6 +230,102 @@ static void tell(struct gn_activity_row *row, const struct gn_rank_row *ranks, s
     row->efficiency = gn_efficiency_of(ranks, rank_count);
 }
 
+static int by_time(const void *left, const void *right)
+{
+    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* How long a rank was in a region by its begins and ends, in a part of the run: as the steps of the series
+ * tell them. -1: they do not. */
+static int64_t time_by_ends(sqlite3 *db, int64_t location, const char *name)
+{
+    static const char query[] =
+        "SELECT CASE WHEN ahead NOT IN (0, 1) OR behind NOT IN (0, 1) THEN -1"
+        " ELSE max(min(ended - ahead * coalesce(ahead_ns, 0) + behind * coalesce(behind_ns, 0), part_ns), 0) "
+        "END"
+        " FROM (SELECT sum(CASE a.kind WHEN 'region' THEN max(in_period(p.host, x.series, 4, 1), 0) ELSE 0 "
+        "END)"
+        "  AS ended, sum(CASE a.kind WHEN 'region' THEN -1 ELSE 1 END * until_part(p.host, x.series, 4, 0)) "
+        "AS ahead,"
+        "  sum(CASE a.kind WHEN 'region' THEN -1 ELSE 1 END * until_part(p.host, x.series, 4, 1)) AS behind,"
+        "  min(CASE a.kind WHEN 'region_begin' THEN ago_ns(p.host, x.series, 4, 0) END) AS ahead_ns,"
+        "  min(CASE a.kind WHEN 'region_begin' THEN ago_ns(p.host, x.series, 4, 1) END) AS behind_ns,"
+        "  max(l.elapsed_ns) AS part_ns FROM main.node x JOIN activity a ON a.id = x.activity"
+        "  JOIN location l ON l.id = x.location JOIN process p ON p.id = l.process"
+        "  WHERE a.kind IN ('region', 'region_begin') AND x.location = ? AND a.name = ?)";
+    return gn_sql_value(db, -1, query, "is", location, name);
+}
+
+/* Of all ranks, into ns. False: it is not known. */
+static bool find_times(const struct finding *f, size_t region, int64_t *ns)
+{
+    bool is_known = true;
+    for (size_t i = 0; i < f->s->rank_count && is_known; i++) {
+        const struct gn_rank_row *rank = &f->ranks[region * f->s->rank_count + i];
+        ns[i] = f->unclear[region] ? time_by_ends(f->db, f->locations[i], f->names[region])
+                                   : (int64_t)((rank->useful_s + rank->mpi_s) * 1e9);
+        is_known = ns[i] >= 0;
+    }
+    return is_known;
+}
+
+/* ns: of all ranks; sorted then. */
+static void tell_times(const struct gn_summary *s, struct gn_activity_row *row, double elapsed_ns,
+                       int64_t *ns)
+{
+    const size_t count = s->rank_count;
+    row->total_ns = row->max_ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        row->total_ns += ns[i];
+        if (i == 0 || ns[i] > row->max_ns) {
+            row->max_ns = ns[i];
+            row->max_rank = s->ranks_told[i].rank;
+        }
+    }
+    if (count == 0)
+        return;
+    qsort(ns, count, sizeof *ns, by_time);
+    row->min_ns = ns[0];
+    row->median_ns = ns[(count - 1) / 2] + (ns[count / 2] - ns[(count - 1) / 2]) / 2;
+    row->mean_ns = row->total_ns / (int64_t)count;
+    row->share = row->low = row->high = elapsed_ns > 0 ? (double)row->total_ns / elapsed_ns : 0;
+}
+
+static int by_total(const void *left, const void *right)
+{
+    const struct gn_activity_row *a = left, *b = right;
+    return a->total_ns != b->total_ns ? (a->total_ns < b->total_ns) - (a->total_ns > b->total_ns)
+                                      : strcmp(a->name, b->name);
+}
+
+/* Rows of what ranks were in, in the part of the run, the longest first; the others are freed. */
+static int tell_part(struct finding *f)
+{
+    struct gn_summary *s = f->s;
+    const double elapsed_ns = (double)gn_sql_value(f->db, 0, "SELECT sum(elapsed_ns) FROM location", "");
+    int64_t *ns = calloc(s->rank_count + 1, sizeof *ns);
+    size_t kept = 0;
+    if (!ns)
+        return gn_fail(f->err, -ENOMEM, "no memory for the regions of the report");
+    for (size_t i = 0; i < s->row_count; i++) {
+        struct gn_activity_row *row = &s->rows[i];
+        const bool is_known = i < f->count && find_times(f, i, ns);
+        if (is_known)
+            tell_times(s, row, elapsed_ns, ns);
+        if (is_known && row->total_ns > 0) {
+            s->rows[kept++] = *row;
+        } else {
+            s->unclear_regions += !is_known;
+            gn_row_clear(row);
+        }
+    }
+    s->row_count = kept;
+    qsort(s->rows, kept, sizeof *s->rows, by_total);
+    free(ns);
+    return 0;
+}
+
 int gn_summarise_regions(sqlite3 *db, bool raw, struct gn_summary *s, struct gn_error *err)
 {
     struct finding f = {.db = db, .err = err, .s = s};
@@ -233,8 +338,11 @@ int gn_summarise_regions(sqlite3 *db, bool raw, struct gn_summary *s, struct gn_
     for (size_t i = 0; i < f.count && code == 0; i++)
         if (!f.unclear[i])
             tell(&s->rows[i], &f.ranks[i * s->rank_count], s->rank_count);
+    if (code == 0 && s->period.is_set)
+        code = tell_part(&f);
     free(f.places);
     free(f.hops);
     free(f.ranks);
+    free(f.locations);
     return code;
 }

@@ -41,6 +41,11 @@ int gn_summarise_requests(sqlite3 *db, struct gn_summary *s, struct gn_error *er
     /* profiles of before have no such table */
     if (gn_sql_value(db, 0, "SELECT count(*) FROM main.sqlite_master WHERE name = 'completion'", "") == 0)
         return 0;
+    if (s->period.is_set && !gn_sql_has_column(db, "completion", "series"))
+        return gn_fail(
+            err, -ENODATA,
+            "the profile was written by an older gnomon: which call completes which request is known "
+            "of all of the run only");
     sqlite3_stmt *q = gn_sql_query(db, err, asked, "");
     int code = q ? 0 : -EINVAL;
     while (code == 0 && sqlite3_step(q) == SQLITE_ROW) {
@@ -48,13 +53,14 @@ int gn_summarise_requests(sqlite3 *db, struct gn_summary *s, struct gn_error *er
             code = gn_fail(err, -ENOMEM, "no memory for which call completes which request");
             break;
         }
-        s->requests[s->request_count++] = (struct gn_request_row){.start = end_at(q, 0),
-                                                                  .end = end_at(q, 4),
-                                                                  .count = sqlite3_column_int64(q, 8),
-                                                                  .total_ns = sqlite3_column_int64(q, 9),
-                                                                  .ahead_ns = sqlite3_column_int64(q, 10),
-                                                                  .max_ns = sqlite3_column_int64(q, 11),
-                                                                  .max_rank = sqlite3_column_int(q, 12)};
+        s->requests[s->request_count++] = (struct gn_request_row){
+            .start = end_at(q, 0),
+            .end = end_at(q, 4),
+            .count = sqlite3_column_int64(q, 8),
+            .total_ns = sqlite3_column_int64(q, 9),
+            .ahead_ns = sqlite3_column_int64(q, 10),
+            .max_ns = sqlite3_column_type(q, 11) == SQLITE_NULL ? -1 : sqlite3_column_int64(q, 11),
+            .max_rank = sqlite3_column_int(q, 12)};
     }
     sqlite3_finalize(q);
     return code;

@@ -293,9 +293,11 @@ static int collect_pieces(struct making *m)
         " JOIN process p ON p.id = l.process JOIN host h ON h.id = p.host"
         " WHERE a.kind = 'mpi' OR (a.kind IN ('off', 'other') AND n.total_ns + n.open_ns > 0)";
     static const char regions[] =
-        "SELECT n.activity, l.id, p.rank, h.name, n.total_ns, n.count, 0, 0 FROM node n"
-        " JOIN activity a ON a.id = n.activity JOIN location l ON l.id = n.location"
-        " JOIN process p ON p.id = l.process JOIN host h ON h.id = p.host WHERE a.kind = 'region'";
+        /* of a part of the run that ends before it does, too */
+        "SELECT x.activity, l.id, p.rank, h.name, coalesce(n.total_ns, 0), coalesce(n.count, 0), 0, 0"
+        " FROM main.node x JOIN activity a ON a.id = x.activity JOIN location l ON l.id = x.location"
+        " JOIN process p ON p.id = l.process JOIN host h ON h.id = p.host"
+        " LEFT JOIN node n ON n.location = x.location AND n.activity = x.activity WHERE a.kind = 'region'";
     static const char remainder[] =
         "SELECT p.rank, h.name, coalesce(e.cost, 0) + coalesce(%s, 0), l.elapsed_ns - coalesce(e.total, 0) - "
         "coalesce(n.total, "

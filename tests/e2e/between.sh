@@ -37,6 +37,52 @@ analyses) # of a trace, or of windows that are all of the run
     "$gnomon" stragglers --between 0.01, foreign >out 2>err && fail "a part of a trace that numbers nothing"
     grep -q 'does not number' err || fail "$(cat err)"
     ;;
+counts) # of messages, requests, regions: parts add up to the whole, and have what was in them
+    compile parted fixtures/parted.c -I"$SOURCE/include" -ldl
+    n=2
+    run_gnomon parted ./parted
+    [ "$status" = 0 ] || fail "exit status $status: $(cat parted.err)"
+    wait_for_report parted
+    for by in pair request region; do
+        for part in 0, 0,1 1, 0.3,0.8 1.4,1.9; do
+            report parted --by $by --between $part --format json >"$by$part.json" || fail "no $by of $part"
+        done
+        report parted --by $by --between 0.3,1.5 >text || fail "no screen by $by of a part"
+    done
+    python3 - <<'PY' || fail "parts are not what was done in them"
+import json
+def rows(by, part):
+    report = json.load(open(f"{by}{part}.json"))
+    return next(value for value in report.values() if isinstance(value, list) and value and isinstance(value[0], dict)
+                and {"pair": "messages", "request": "completed_by", "region": "mpi_s"}[by] in value[0])
+def total(by, part, what):
+    return sum(row[what] for row in rows(by, part))
+for by, what in ("pair", "messages"), ("pair", "bytes"), ("request", "count"):
+    whole, first, second = (total(by, part, what) for part in ("0,", "0,1", "1,"))
+    assert whole == first + second and first > 0 and second > 0, (by, what, whole, first, second)
+assert total("pair", "0.3,0.8", "bytes") == 500 * total("pair", "0.3,0.8", "messages")
+assert total("pair", "1.4,1.9", "bytes") == 2000 * total("pair", "1.4,1.9", "messages")
+assert all(row["max_s"] is None for row in rows("request", "0.3,0.8"))
+def regions(part):
+    return {row["name"]: row["total_s"] for row in rows("region", part)}
+whole, first, second = (regions(part) for part in ("0,", "0,1", "1,"))
+for name in "all", "first", "second":
+    assert abs(whole[name] - first.get(name, 0) - second.get(name, 0)) < 0.01, (name, whole, first, second)
+assert set(regions("0.3,0.8")) == {"all", "first"} and set(regions("1.4,1.9")) == {"all", "second"}
+PY
+    python3 -c '
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.execute("ALTER TABLE peer DROP COLUMN series")
+db.execute("ALTER TABLE completion DROP COLUMN series")
+db.execute("PRAGMA user_version = 16")
+db.commit()' "$(folder_of parted)/profile.db" || skip "this SQLite cannot drop columns"
+    for by in pair request; do
+        report parted --by $by --between 0,1 >out 2>err && fail "by $by, what an older profile does not have"
+        grep -q "older gnomon" err || fail "$(cat err)"
+    done
+    report parted --between 0,1 >out || fail "a part of an older profile"
+    ;;
 errors)
     run_gnomon all ./logged
     wait_for_report all
@@ -47,9 +93,6 @@ errors)
     done
     "$gnomon" report --between 1000,2000 "$run" >out 2>err && fail "there is something where nothing is"
     grep -q 'nothing of it behind 1000' err || fail "$(cat err)"
-    for by in region pair; do
-        "$gnomon" report --by $by --between 1,2 "$run" >out 2>err && fail "--by $by is told of a part"
-    done
     python3 -c '
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
@@ -70,8 +113,9 @@ damaged) # whatever a file says, it is read
 import random, sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
 random.seed(int(sys.argv[2]))
-for table in ("node", "edge", "sample"):
-    key = {"node": "location, activity", "edge": "location, from_activity, to_activity", "sample": "rowid"}[table]
+for table in ("node", "edge", "sample", "peer"):
+    key = {"node": "location, activity", "edge": "location, from_activity, to_activity", "sample": "rowid",
+           "peer": "location, activity, peer"}[table]
     names = key.split(", ")
     for row in db.execute(f"SELECT {key}, series FROM {table}").fetchall():
         if random.random() < 0.5:

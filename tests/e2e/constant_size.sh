@@ -13,7 +13,7 @@ iterations)
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
 assert db.execute("SELECT count(*) FROM moment").fetchone()[0] <= 513
-for table in ("node", "edge", "sample"):
+for table in ("node", "edge", "sample", "peer", "completion"):
     db.execute(f"UPDATE {table} SET series = NULL")
 db.execute("DELETE FROM moment")
 db.commit()

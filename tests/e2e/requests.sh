@@ -35,7 +35,6 @@ assert max(off) < 0.1 * whole + 0.01, (off, whole)
 EOP
 report plain --by request >plain.txt || fail "no requests on the screen"
 grep -q "MPI_Irecv requests.c:[0-9]* *MPI_Testall requests.c:[0-9]*" plain.txt || fail "not told who completes a receive"
-report plain --by request --between 0,1 2>err && fail "of a part it is not known"
 
 run_gnomon threads ./requests "$work/threads" threads
 [ "$status" = 0 ] || fail "exit status $status"

@@ -123,7 +123,7 @@ void made_messages(sqlite3 *db, int64_t location, int64_t activity, int peer, in
     while (messages > 0 && bucket < 47 && (INT64_C(1) << bucket) <= bytes / messages)
         bucket++;
     sizes[bucket] = (uint64_t)messages;
-    ADD(db, "INSERT INTO peer VALUES(?, ?, ?, ?, ?, 0, 0)", "iiiii", location, activity, (int64_t)peer,
+    ADD(db, "INSERT INTO peer VALUES(?, ?, ?, ?, ?, 0, 0, NULL)", "iiiii", location, activity, (int64_t)peer,
         messages, bytes);
     ADD(db, "UPDATE node SET messages = ?, size_log2 = ? WHERE location = ? AND activity = ?", "ibii",
         messages, (const void *)sizes, (int)sizeof sizes, location, activity);
