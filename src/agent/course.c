@@ -16,7 +16,8 @@ enum {
     TRIES = 3,      /* to find a location in one state, and to look at all of them soon enough */
     LATE_US = 2000, /* what happens so long after a moment may be told of it, and twice what a look takes at
                        least */
-    READ_TRIES = 100
+    READ_TRIES = 100,
+    MOST_PAIRS = 8192 /* of peers and completions: calls come first */
 };
 
 enum { COUNT, TICKS }; /* of sums */
@@ -75,6 +76,11 @@ static bool grow_edges(struct gn_course *c, struct gn_series_location *l, struct
     return true;
 }
 
+static uint32_t row_of_pair(struct gn_course *c)
+{
+    return c->pairs < MOST_PAIRS && ++c->pairs ? gn_series_row(c->series) : GN_SERIES_NONE;
+}
+
 static bool grow_peers(struct gn_course *c, struct gn_series_location *l, struct gn_location *shared,
                        uint32_t count)
 {
@@ -83,7 +89,7 @@ static bool grow_peers(struct gn_course *c, struct gn_series_location *l, struct
             return false;
         const struct gn_tag_peer *peer = &shared->peers[l->peer_count];
         l->peers[l->peer_count++] =
-            (struct gn_series_peer){GN_GET(peer->node), GN_GET(peer->peer), gn_series_row(c->series)};
+            (struct gn_series_peer){GN_GET(peer->node), GN_GET(peer->peer), row_of_pair(c)};
     }
     return true;
 }
@@ -95,8 +101,8 @@ static bool grow_completions(struct gn_course *c, struct gn_series_location *l, 
         if (!gn_grow(&l->completions, &l->completion_room, l->completion_count, sizeof *l->completions))
             return false;
         const struct gn_tag_completion *completion = &shared->completions[l->completion_count];
-        l->completions[l->completion_count++] = (struct gn_series_edge){
-            GN_GET(completion->from), GN_GET(completion->to), gn_series_row(c->series)};
+        l->completions[l->completion_count++] =
+            (struct gn_series_edge){GN_GET(completion->from), GN_GET(completion->to), row_of_pair(c)};
     }
     return true;
 }
@@ -212,6 +218,20 @@ static int64_t *sums_of(const struct location *own, size_t i)
     return own->sums + i * GN_SERIES_VALUES;
 }
 
+/* They need not be of the very moment: what a call has done is done when it is left. False: no memory. */
+static bool read_pairs(struct location *own, struct gn_location *shared)
+{
+    own->peers = smaller(GN_OBSERVE(shared->peer_count), GN_MAX_PEERS);
+    own->completions = smaller(GN_OBSERVE(shared->completion_count), GN_MAX_COMPLETIONS);
+    if (!make_room(own, first_completion(own) + own->completions + 1))
+        return false;
+    for (uint32_t i = 0; i < own->peers; i++)
+        read_peer(&shared->peers[i], sums_of(own, first_peer(own) + i));
+    for (uint32_t i = 0; i < own->completions; i++)
+        read_completion(&shared->completions[i], sums_of(own, first_completion(own) + i));
+    return true;
+}
+
 /* All sums, unless nothing has happened since they were put. False: no memory. */
 static bool read_location(struct location *own, struct gn_location *shared)
 {
@@ -227,23 +247,17 @@ static bool read_location(struct location *own, struct gn_location *shared)
     for (int tries = 0; tries < TRIES && !own->settled; tries++) {
         own->edges = smaller(GN_OBSERVE(shared->edge_count), GN_MAX_EDGES);
         own->nodes = smaller(GN_OBSERVE(shared->node_count), GN_MAX_NODES);
-        own->peers = smaller(GN_OBSERVE(shared->peer_count), GN_MAX_PEERS);
-        own->completions = smaller(GN_OBSERVE(shared->completion_count), GN_MAX_COMPLETIONS);
-        if (!make_room(own, first_completion(own) + own->completions + 1))
+        if (!make_room(own, first_peer(own) + 1))
             return false;
         for (uint32_t i = 0; i < own->nodes; i++)
             read_node(&shared->nodes[i], sums_of(own, i));
         for (uint32_t i = 0; i < own->edges; i++)
             read_edge(&shared->edges[i], sums_of(own, own->nodes + i));
-        for (uint32_t i = 0; i < own->peers; i++)
-            read_peer(&shared->peers[i], sums_of(own, first_peer(own) + i));
-        for (uint32_t i = 0; i < own->completions; i++)
-            read_completion(&shared->completions[i], sums_of(own, first_completion(own) + i));
         const struct now after = now_of(shared);
         own->settled = is_same(&own->now, &after);
         own->now = after;
     }
-    return true;
+    return own->same || read_pairs(own, shared);
 }
 
 /* The row of a node of which nothing is told any more, and of the one of which something is. which: tells as

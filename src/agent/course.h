@@ -23,6 +23,7 @@ struct gn_course {
     struct gn_series *series;            /* NULL: nothing was looked at yet, or there is no memory */
     struct gn_course_process *processes; /* by place in the list of those watched */
     size_t count, room;
+    size_t pairs;         /* rows of the series for peers and completions */
     uint64_t begin_ticks; /* when the first one began */
     uint64_t next_ns, step_ns;
     uint64_t look_ns; /* that a look takes, of late */

@@ -408,6 +408,14 @@ void gn_recorder_delay(const char *spec, int rank)
 
 /* ---- events ---- */
 
+/* So that the next call has not cost all since then. */
+static void forget_paid(struct gn_recorder *r)
+{
+    r->paths.paid_since = 0;
+    GN_SET(r->location->unwound, r->paths.slow);
+    GN_SET(r->location->learned, r->paths.learned);
+}
+
 /* The walk took longer than usual: what it took is known exactly. */
 static void count_paid(struct gn_capture_call *call)
 {
@@ -415,9 +423,7 @@ static void count_paid(struct gn_capture_call *call)
     if (!call->sampled)
         call->begin_ticks = r->paths.paid_since;
     call->exact = true;
-    r->paths.paid_since = 0;
-    GN_SET(r->location->unwound, r->paths.slow);
-    GN_SET(r->location->learned, r->paths.learned);
+    forget_paid(r);
 }
 
 /* Read through the kernel: that stack may be gone. On AArch64 it may be anywhere in the wrapper's frame. */
@@ -732,6 +738,15 @@ static void open_region(struct gn_recorder *r, uint32_t name, uint32_t node, uin
     r->regions[r->region_depth++].begin_ticks = ticks;
 }
 
+/* The node of something that is no call. What its walk took is in its own time. */
+static uint32_t control_node(struct gn_recorder *r, enum gn_activity activity, uint32_t name,
+                             struct gn_registers at)
+{
+    const uint32_t node = node_here(r, activity, name, at);
+    forget_paid(r);
+    return node;
+}
+
 void gn_record_own_work(uint64_t ticks)
 {
     struct gn_recorder *r = self;
@@ -758,7 +773,7 @@ bool gn_record_region(const char *name, bool begin, void *caller, void *frame, u
             close_region(r, depth, ticks, 0);
         return true;
     }
-    const uint32_t node = node_here(r, begin ? GN_ACTIVITY_REGION_BEGIN : GN_ACTIVITY_REGION_END, id, at);
+    const uint32_t node = control_node(r, begin ? GN_ACTIVITY_REGION_BEGIN : GN_ACTIVITY_REGION_END, id, at);
     uint64_t duration_ticks = 0;
     if (begin)
         open_region(r, id, node, GN_GET(r->location->nodes[node].path), ticks);
@@ -781,7 +796,7 @@ void gn_record_switch(bool on, void *caller, void *frame)
     gn_counts_notice_jump(at);
     uint64_t ticks = gn_ticks();
     if (!on) {
-        r->off_node = node_here(r, GN_ACTIVITY_OFF, 0, at);
+        r->off_node = control_node(r, GN_ACTIVITY_OFF, 0, at);
         pass_edge(r, r->off_node, ticks, 0, false, 0);
         r->previous_node = r->off_node;
         r->previous_exit_ticks = ticks;

@@ -436,6 +436,15 @@ static bool sort_pairs(const struct location *l, enum gn_graph_kind kind, struct
     return f->items != NULL;
 }
 
+/* Whether there was room for all of those with these ends, which begin there. */
+static bool has_all(const struct found *f, size_t first, const struct kept *ends)
+{
+    size_t k = first;
+    while (k < f->count && by_ends(&f->items[k], ends) == 0 && f->items[k].row != GN_SERIES_NONE)
+        k++;
+    return k > first && (k == f->count || by_ends(&f->items[k], ends) != 0);
+}
+
 static void put_pairs(const struct packing *p, const struct location *l, uint32_t location,
                       enum gn_graph_kind kind)
 {
@@ -448,8 +457,11 @@ static void put_pairs(const struct packing *p, const struct location *l, uint32_
         steps && find_rows(&rows, p->adding->graph, kind, location) && sort_pairs(l, kind, &known);
     for (size_t i = 0; room && i < rows.count; i++) {
         const struct kept *row = &rows.items[i];
+        const size_t first = first_of(&known, row);
+        if (!has_all(&known, first, row))
+            continue;
         memset(steps, 0, p->steps * sizeof *steps);
-        for (size_t k = first_of(&known, row); k < known.count && by_ends(&known.items[k], row) == 0; k++)
+        for (size_t k = first; k < known.count && by_ends(&known.items[k], row) == 0; k++)
             gn_series_add(series, known.items[k].row, steps);
         if (kind == GN_GRAPH_PEER)
             peers[row->row].series = pack(p, steps, tell_as_it_is, GN_SERIES_OF_PEER);

@@ -198,6 +198,8 @@ static const char *const tables[] = {
     " 0 AS bytes, NULL AS series FROM main.edge e JOIN main.location l ON l.id = e.location"
     " JOIN main.process p ON p.id = l.process",
     "DELETE FROM temp.in_period_edge WHERE count = 0 AND total_ns = 0",
+    "CREATE INDEX temp.in_period_node_key ON in_period_node(location, activity)",
+    "CREATE INDEX temp.in_period_edge_key ON in_period_edge(location, from_activity, to_activity)",
     "CREATE TEMP TABLE in_period_process AS SELECT id, rank, host, pid, exe, flavour, library, world,"
     " thread_level, ended, exit_status, complete, message, tick_ns,"
     " period_ns(host, start_ticks, tick_ns, elapsed_ns) AS elapsed_ns,"

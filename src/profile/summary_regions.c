@@ -4,13 +4,14 @@
  *
  * A profile says from which activity a rank went to which, but not in which region. That follows from the
  * graph: behind a region's begin it is inside, behind its end outside, and what is reached from both is not
- * known. Where that is more than a hundredth of the region, on any rank, nothing is said of it. Of a part of
- * the run it is also how long ranks were in it, as what a profile has of regions themselves comes when they
- * end; where it is not known, that follows from when they did, and when those began that had not ended.
+ * known. Where that is more than a hundredth of the region, on any rank, nothing is said of it. How long
+ * ranks were in a region in a part of the run follows from when it began and ended: what a profile has of it
+ * comes when it ends.
  *
  *     start ──► MPI_Init ──► begin solve ──► MPI_Send ──► MPI_Recv ──► end solve ──► MPI_Finalize
  *       out        out            in            in           in           out            out
  */
+#include "profile/samples.h"
 #include "profile/statement.h"
 #include "profile/summary.h"
 
@@ -44,7 +45,7 @@ struct finding {
     int64_t place_count; /* ids of activities are below it */
     struct hop *hops;    /* of one location */
     size_t hop_count;
-    int64_t *locations;        /* of all ranks */
+    int64_t *processes;        /* of all ranks */
     struct gn_rank_row *ranks; /* count × all ranks: useful_s and mpi_s of each region */
     bool unclear[MOST];
 };
@@ -204,17 +205,16 @@ static int look_at_all(struct finding *f, bool raw)
     size_t rank = 0;
     int code = 0;
     f->ranks = calloc(f->count * f->s->rank_count + 1, sizeof *f->ranks);
-    f->locations = calloc(f->s->rank_count + 1, sizeof *f->locations);
-    if (!f->ranks || !f->locations)
+    f->processes = calloc(f->s->rank_count + 1, sizeof *f->processes);
+    if (!f->ranks || !f->processes)
         return gn_fail(f->err, -ENOMEM, "no memory for the regions of the report");
     sqlite3_stmt *q = gn_sql_query(f->db, f->err,
-                                   "SELECT l.id FROM location l JOIN process p ON p.id = l.process"
+                                   "SELECT l.id, p.id FROM location l JOIN process p ON p.id = l.process"
                                    " WHERE l.thread = 0 AND p.elapsed_ns IS NOT NULL ORDER BY p.rank, p.id",
                                    "");
     while (q && code == 0 && rank < f->s->rank_count && sqlite3_step(q) == SQLITE_ROW) {
-        f->locations[rank] = sqlite3_column_int64(q, 0);
-        code = look_at(f, f->locations[rank], rank, raw);
-        rank++;
+        f->processes[rank] = sqlite3_column_int64(q, 1);
+        code = look_at(f, sqlite3_column_int64(q, 0), rank++, raw);
     }
     sqlite3_finalize(q);
     return code;
@@ -236,60 +236,69 @@ static int by_time(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* How long a rank was in a region by its begins and ends, in a part of the run: as the steps of the series
- * tell them. -1: they do not. */
-static int64_t time_by_ends(sqlite3 *db, int64_t location, const char *name)
+/* Into times: how long threads of each rank were in each region, by its begins and ends, as the steps of the
+ * series tell them. -1: they do not. */
+static int find_times(struct finding *f, int64_t *times)
 {
     static const char query[] =
-        "SELECT CASE WHEN ahead NOT IN (0, 1) OR behind NOT IN (0, 1) THEN -1"
+        "WITH passes AS (SELECT a.name, l.process, max(l.elapsed_ns) AS part_ns,"
+        " sum(CASE a.kind WHEN 'region' THEN max(in_period(p.host, x.series, 4, 1), 0) ELSE 0 END) AS ended,"
+        " sum(CASE a.kind WHEN 'region' THEN -1 ELSE 1 END * until_part(p.host, x.series, 4, 0)) AS ahead,"
+        " sum(CASE a.kind WHEN 'region' THEN -1 ELSE 1 END * until_part(p.host, x.series, 4, 1)) AS behind,"
+        " min(CASE a.kind WHEN 'region_begin' THEN ago_ns(p.host, x.series, 4, 0) END) AS ahead_ns,"
+        " min(CASE a.kind WHEN 'region_begin' THEN ago_ns(p.host, x.series, 4, 1) END) AS behind_ns"
+        " FROM main.node x JOIN activity a ON a.id = x.activity JOIN location l ON l.id = x.location"
+        " JOIN process p ON p.id = l.process WHERE a.kind IN ('region', 'region_begin')"
+        " GROUP BY a.name, x.location),"
+        " times AS (SELECT name, process, CASE WHEN ahead NOT IN (0, 1) OR behind NOT IN (0, 1) THEN -1"
         " ELSE max(min(ended - ahead * coalesce(ahead_ns, 0) + behind * coalesce(behind_ns, 0), part_ns), 0) "
         "END"
-        " FROM (SELECT sum(CASE a.kind WHEN 'region' THEN max(in_period(p.host, x.series, 4, 1), 0) ELSE 0 "
-        "END)"
-        "  AS ended, sum(CASE a.kind WHEN 'region' THEN -1 ELSE 1 END * until_part(p.host, x.series, 4, 0)) "
-        "AS ahead,"
-        "  sum(CASE a.kind WHEN 'region' THEN -1 ELSE 1 END * until_part(p.host, x.series, 4, 1)) AS behind,"
-        "  min(CASE a.kind WHEN 'region_begin' THEN ago_ns(p.host, x.series, 4, 0) END) AS ahead_ns,"
-        "  min(CASE a.kind WHEN 'region_begin' THEN ago_ns(p.host, x.series, 4, 1) END) AS behind_ns,"
-        "  max(l.elapsed_ns) AS part_ns FROM main.node x JOIN activity a ON a.id = x.activity"
-        "  JOIN location l ON l.id = x.location JOIN process p ON p.id = l.process"
-        "  WHERE a.kind IN ('region', 'region_begin') AND x.location = ? AND a.name = ?)";
-    return gn_sql_value(db, -1, query, "is", location, name);
-}
-
-/* Of all ranks, into ns. False: it is not known. */
-static bool find_times(const struct finding *f, size_t region, int64_t *ns)
-{
-    bool is_known = true;
-    for (size_t i = 0; i < f->s->rank_count && is_known; i++) {
-        const struct gn_rank_row *rank = &f->ranks[region * f->s->rank_count + i];
-        ns[i] = f->unclear[region] ? time_by_ends(f->db, f->locations[i], f->names[region])
-                                   : (int64_t)((rank->useful_s + rank->mpi_s) * 1e9);
-        is_known = ns[i] >= 0;
+        " AS ns FROM passes)"
+        " SELECT name, process, CASE WHEN min(ns) < 0 THEN -1 ELSE sum(ns) END FROM times"
+        " GROUP BY name, process ORDER BY name";
+    const struct gn_summary *s = f->s;
+    size_t row = 0;
+    sqlite3_stmt *q = gn_sql_query(f->db, f->err, query, "");
+    while (q && sqlite3_step(q) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(q, 0);
+        size_t rank = 0;
+        while (rank < s->rank_count && f->processes[rank] != sqlite3_column_int64(q, 1))
+            rank++;
+        if (!name || rank == s->rank_count)
+            continue;
+        if (row >= s->row_count || strcmp(s->rows[row].name, name) != 0)
+            for (row = 0; row < s->row_count && strcmp(s->rows[row].name, name) != 0;)
+                row++;
+        if (row < s->row_count)
+            times[row * s->rank_count + rank] = sqlite3_column_int64(q, 2);
     }
-    return is_known;
+    sqlite3_finalize(q);
+    return q ? 0 : -EINVAL;
 }
 
-/* ns: of all ranks; sorted then. */
-static void tell_times(const struct gn_summary *s, struct gn_activity_row *row, double elapsed_ns,
+/* ns: of all ranks; sorted then. False: it is not known of all. */
+static bool tell_times(const struct gn_summary *s, struct gn_activity_row *row, double elapsed_ns,
                        int64_t *ns)
 {
     const size_t count = s->rank_count;
     row->total_ns = row->max_ns = 0;
     for (size_t i = 0; i < count; i++) {
-        row->total_ns += ns[i];
+        if (ns[i] < 0)
+            return false;
+        gn_samples_sum(&row->total_ns, ns[i]);
         if (i == 0 || ns[i] > row->max_ns) {
             row->max_ns = ns[i];
             row->max_rank = s->ranks_told[i].rank;
         }
     }
     if (count == 0)
-        return;
+        return false;
     qsort(ns, count, sizeof *ns, by_time);
     row->min_ns = ns[0];
     row->median_ns = ns[(count - 1) / 2] + (ns[count / 2] - ns[(count - 1) / 2]) / 2;
     row->mean_ns = row->total_ns / (int64_t)count;
     row->share = row->low = row->high = elapsed_ns > 0 ? (double)row->total_ns / elapsed_ns : 0;
+    return true;
 }
 
 static int by_total(const void *left, const void *right)
@@ -304,26 +313,28 @@ static int tell_part(struct finding *f)
 {
     struct gn_summary *s = f->s;
     const double elapsed_ns = (double)gn_sql_value(f->db, 0, "SELECT sum(elapsed_ns) FROM location", "");
-    int64_t *ns = calloc(s->rank_count + 1, sizeof *ns);
+    int64_t *times = calloc(s->row_count * s->rank_count + 1, sizeof *times);
     size_t kept = 0;
-    if (!ns)
-        return gn_fail(f->err, -ENOMEM, "no memory for the regions of the report");
-    for (size_t i = 0; i < s->row_count; i++) {
+    int code =
+        times ? find_times(f, times) : gn_fail(f->err, -ENOMEM, "no memory for the regions of the report");
+    for (size_t i = 0; i < s->row_count && code == 0; i++) {
         struct gn_activity_row *row = &s->rows[i];
-        const bool is_known = i < f->count && find_times(f, i, ns);
-        if (is_known)
-            tell_times(s, row, elapsed_ns, ns);
+        const bool is_known = tell_times(s, row, elapsed_ns, &times[i * s->rank_count]);
         if (is_known && row->total_ns > 0) {
+            if (i < f->count && !f->unclear[i])
+                tell(row, &f->ranks[i * s->rank_count], s->rank_count);
             s->rows[kept++] = *row;
         } else {
             s->unclear_regions += !is_known;
             gn_row_clear(row);
         }
     }
-    s->row_count = kept;
-    qsort(s->rows, kept, sizeof *s->rows, by_total);
-    free(ns);
-    return 0;
+    if (code == 0)
+        s->row_count = kept;
+    if (code == 0 && kept > 0)
+        qsort(s->rows, kept, sizeof *s->rows, by_total);
+    free(times);
+    return code;
 }
 
 int gn_summarise_regions(sqlite3 *db, bool raw, struct gn_summary *s, struct gn_error *err)
@@ -335,7 +346,7 @@ int gn_summarise_regions(sqlite3 *db, bool raw, struct gn_summary *s, struct gn_
     int code = read_places(&f);
     if (code == 0)
         code = look_at_all(&f, raw);
-    for (size_t i = 0; i < f.count && code == 0; i++)
+    for (size_t i = 0; i < f.count && code == 0 && !s->period.is_set; i++)
         if (!f.unclear[i])
             tell(&s->rows[i], &f.ranks[i * s->rank_count], s->rank_count);
     if (code == 0 && s->period.is_set)
@@ -343,6 +354,6 @@ int gn_summarise_regions(sqlite3 *db, bool raw, struct gn_summary *s, struct gn_
     free(f.places);
     free(f.hops);
     free(f.ranks);
-    free(f.locations);
+    free(f.processes);
     return code;
 }

@@ -46,6 +46,12 @@ int gn_summarise_requests(sqlite3 *db, struct gn_summary *s, struct gn_error *er
             err, -ENODATA,
             "the profile was written by an older gnomon: which call completes which request is known "
             "of all of the run only");
+    if (s->period.is_set &&
+        gn_sql_value(db, 0, "SELECT count(*) FROM main.completion WHERE series IS NULL", "") > 0)
+        return gn_fail(
+            err, -ENODATA,
+            "there was no room for a time series of each pair of calls: which call completes which "
+            "request is known of all of the run only");
     sqlite3_stmt *q = gn_sql_query(db, err, asked, "");
     int code = q ? 0 : -EINVAL;
     while (code == 0 && sqlite3_step(q) == SQLITE_ROW) {

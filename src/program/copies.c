@@ -205,23 +205,40 @@ static bool is_twice(const struct acts *acts, size_t i)
            (i + 1 < acts->count && acts->items[i + 1].what == acts->items[i].what);
 }
 
-/* Whether what stands next to a loop in the source, ahead of it or behind, is there more than once: then what
- * is around the loop was copied, and so, perhaps, was the loop. */
-static bool has_copied_neighbour(const struct gn_function_shape *shape, size_t loop, const struct acts *acts)
+/* Lines of acts in the function of one loop or several. */
+struct act_lines {
+    int *lines; /* by act; 0: of another function */
+    const char *function, *file;
+};
+
+static void find_lines(const struct gn_function_shape *shape, size_t loop, const struct acts *acts,
+                       struct act_lines *known)
 {
     const struct gn_program_place *place = &shape->loops[loop].place;
-    int last = place->line, before = 0, behind = INT_MAX;
-    for (size_t i = 0; i < shape->code->count; i++) {
-        const int line = gn_shape_is_in(shape, i, loop)
-                             ? gn_source_line_in(shape->program, gn_shape_insn(shape, i)->address, place)
-                             : 0;
-        last = line > last ? line : last;
-    }
+    if (known->function == place->function && known->file == place->file)
+        return;
+    known->function = place->function;
+    known->file = place->file;
+    for (size_t i = 0; i < acts->count; i++)
+        known->lines[i] =
+            gn_source_line_in(shape->program, gn_shape_insn(shape, acts->items[i].insn)->address, place);
+}
+
+/* Whether what stands next to a loop in the source, ahead of it or behind, is there more than once: then what
+ * is around the loop was copied, and so, perhaps, was the loop. */
+static bool has_copied_neighbour(const struct gn_function_shape *shape, size_t loop, const struct acts *acts,
+                                 struct act_lines *known)
+{
+    const int begin = shape->loops[loop].place.line;
+    int last = begin, before = 0, behind = INT_MAX;
+    find_lines(shape, loop, acts, known);
+    for (size_t i = 0; i < acts->count; i++)
+        if (known->lines[i] > last && gn_shape_is_in(shape, acts->items[i].insn, loop))
+            last = known->lines[i];
     bool is_before = false, is_behind = false;
     for (size_t i = 0; i < acts->count; i++) {
-        const int line =
-            gn_source_line_in(shape->program, gn_shape_insn(shape, acts->items[i].insn)->address, place);
-        if (line > 0 && line < place->line && line >= before) {
+        const int line = known->lines[i];
+        if (line > 0 && line < begin && line >= before) {
             is_before = (line == before && is_before) || is_twice(acts, i);
             before = line;
         } else if (line > last && line <= behind) {
@@ -246,23 +263,37 @@ static bool is_unplaced(const struct gn_function_shape *shape, size_t insn)
            place.line == 0;
 }
 
-static bool has_call(const struct gn_function_shape *shape, size_t loop, const struct gn_insn *like)
+/* By instruction: a call without a line of which the same is called in the loop. */
+static bool may_be_of(const struct gn_function_shape *shape, size_t loop, const size_t *unplaced,
+                      size_t count)
 {
     for (size_t i = 0; i < shape->code->count; i++)
-        if (gn_work_is_call(gn_shape_insn(shape, i)) && calls_the_same(gn_shape_insn(shape, i), like) &&
-            gn_shape_is_in(shape, i, loop))
-            return true;
+        for (size_t u = 0; gn_work_is_call(gn_shape_insn(shape, i)) && u < count; u++)
+            if (gn_shape_is_in(shape, i, loop) && !gn_shape_is_in(shape, unplaced[u], loop) &&
+                calls_the_same(gn_shape_insn(shape, i), gn_shape_insn(shape, unplaced[u])))
+                return true;
     return false;
 }
 
-/* A call without a line was made one of several (by clang): of one in a loop, too, perhaps. */
-static void doubt_unplaced(struct gn_function_shape *shape, const struct acts *acts)
+/* Calls without a line were made one of several (by clang): of one in a loop, too, perhaps. Where there are
+ * very many, of any. False: no memory. */
+static bool doubt_unplaced(struct gn_function_shape *shape, const struct acts *acts)
 {
+    enum { UNPLACED_MAX = 64 };
+    size_t unplaced[UNPLACED_MAX], count = 0, all = 0;
     for (size_t i = 0; i < shape->code->count && gn_program_has_lines(shape->program); i++)
-        for (size_t loop = 0; is_unplaced(shape, i) && loop < shape->flow.loop_count; loop++)
-            if (!gn_shape_is_in(shape, i, loop) && has_call(shape, loop, gn_shape_insn(shape, i)) &&
-                has_copied_neighbour(shape, loop, acts))
-                shape->loops[loop].doubts |= GN_DOUBT_COPIES;
+        if (is_unplaced(shape, i) && all++ < UNPLACED_MAX)
+            unplaced[count++] = i;
+    if (all == 0 || shape->flow.loop_count == 0)
+        return true;
+    struct act_lines known = {.lines = calloc(acts->count + 1, sizeof *known.lines)};
+    for (size_t loop = 0; known.lines && loop < shape->flow.loop_count; loop++)
+        if ((all > UNPLACED_MAX || may_be_of(shape, loop, unplaced, count)) &&
+            has_copied_neighbour(shape, loop, acts, &known))
+            shape->loops[loop].doubts |= GN_DOUBT_COPIES;
+    const bool done = known.lines != NULL;
+    free(known.lines);
+    return done;
 }
 
 static bool doubt_copies(struct gn_function_shape *shape)
@@ -280,9 +311,7 @@ static bool doubt_copies(struct gn_function_shape *shape)
              b < acts.count && b < a + ALIKE_MAX && acts.items[b].what == acts.items[a].what; b++)
             doubt_pair(shape, acts.items[a].insn, acts.items[b].insn,
                        gn_work_is_call(gn_shape_insn(shape, acts.items[a].insn)));
-    if (acts.items)
-        doubt_unplaced(shape, &acts);
-    const bool done = acts.items != NULL;
+    const bool done = acts.items && doubt_unplaced(shape, &acts);
     free(acts.items);
     return done;
 }
@@ -290,6 +319,24 @@ static bool doubt_copies(struct gn_function_shape *shape)
 static bool is_around(const struct gn_function_shape *shape, size_t outer, size_t loop)
 {
     return gn_shape_is_in(shape, shape->flow.loops[loop].head, outer);
+}
+
+/* Where the function that a loop is in was inlined: a digest of the calls around it. */
+static uint64_t inlined_at(const struct gn_function_shape *shape, size_t loop)
+{
+    enum { LEVELS = 16 };
+    struct gn_program_place places[LEVELS];
+    const struct gn_program_place *own = &shape->loops[loop].place;
+    const size_t count = gn_program_places(
+        shape->program, gn_shape_insn(shape, shape->flow.loops[loop].head)->address, places, LEVELS, NULL);
+    size_t level = 0;
+    uint64_t hash = 0;
+    while (level < count && (places[level].function != own->function || places[level].file != own->file))
+        level++;
+    for (size_t i = level + 1; i < count; i++)
+        hash = hash_of(hash_of(hash, (uintptr_t)places[i].function),
+                       (uint64_t)places[i].line << 32 | (uint32_t)places[i].column);
+    return hash;
 }
 
 /* Two loops side by side in one line: one of the source, of which there is a copy for each case. */
@@ -300,7 +347,8 @@ static void doubt_versions(struct gn_function_shape *shape)
         for (size_t b = a + 1; b < count; b++) {
             const struct gn_program_place *one = &shape->loops[a].place, *other = &shape->loops[b].place;
             if (one->line <= 0 || one->line != other->line || one->function != other->function ||
-                one->file != other->file || is_around(shape, a, b) || is_around(shape, b, a))
+                one->file != other->file || is_around(shape, a, b) || is_around(shape, b, a) ||
+                inlined_at(shape, a) != inlined_at(shape, b))
                 continue;
             shape->loops[a].doubts |= GN_DOUBT_COPIES;
             shape->loops[b].doubts |= GN_DOUBT_COPIES;

@@ -136,11 +136,6 @@ static void doubt_long_jumps(struct gn_function_shape *shape)
             doubt_all_around(shape, i, GN_DOUBT_SETJMP);
 }
 
-/*
- * Code that begins a loop, or tests whether it is to be begun, is in the loop's own line. Where control comes
- * to a body from a recorded call, or from the function's begin, without meeting that line, compilers have
- * made one of the body and of code that others have alike.
- */
 static bool is_of_line(const struct gn_function_shape *shape, size_t insn,
                        const struct gn_program_place *place)
 {
@@ -151,6 +146,11 @@ static bool is_of_line(const struct gn_function_shape *shape, size_t insn,
            gn_source_begins_at(shape->program, address, &any);
 }
 
+/*
+ * Code that begins a loop, or tests whether it is to be begun, is in the loop's own line. Where control comes
+ * to a body from a recorded call, or from the function's begin, without meeting that line, compilers have
+ * made one of the body and of code that others have alike.
+ */
 static bool is_begun(struct gn_function_shape *shape, size_t loop, size_t from, bool *seen, size_t *stack)
 {
     const struct gn_code *code = shape->code;

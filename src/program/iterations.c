@@ -225,9 +225,28 @@ static bool leads_out(const struct gn_function_shape *shape, size_t insn, size_t
     return false;
 }
 
+/* Whether ways out in the loop's line are at more than one place in it, or nobody knows: one may be a
+ * `break`. */
+static bool is_of_several(const struct gn_function_shape *shape, size_t loop)
+{
+    const struct gn_program_place *place = &shape->loops[loop].place;
+    int column = -1;
+    for (size_t i = 0; i < shape->code->count; i++) {
+        if (!gn_shape_is_in(shape, i, loop) || shape->code->items[i].kind != GN_CODE_BRANCH ||
+            !leads_out(shape, i, loop) ||
+            gn_source_line_in(shape->program, shape->code->items[i].address, place) != place->line)
+            continue;
+        const int at = gn_source_column_in(shape->program, shape->code->items[i].address, place);
+        if (column >= 0 && (at != column || at == 0))
+            return true;
+        column = at;
+    }
+    return false;
+}
+
 /* From tests at the end of a round on, to where control leaves ahead of the head. */
 static void find_late_breaks(struct gn_iterations *it, const struct gn_function_shape *shape, size_t loop,
-                             uint8_t *leaves)
+                             bool several, uint8_t *leaves)
 {
     const struct gn_code *code = shape->code;
     const int line = shape->loops[loop].place.line;
@@ -250,7 +269,7 @@ static void find_late_breaks(struct gn_iterations *it, const struct gn_function_
                 continue;
             seen[to] = 1;
             it->queue[depth++] = (uint32_t)to;
-            if (leads_out(shape, to, loop) && !is_at_loop_line(shape, to, loop))
+            if (leads_out(shape, to, loop) && (several || !is_at_loop_line(shape, to, loop)))
                 leaves[to] = LATE_BREAK;
         }
     }
@@ -264,14 +283,15 @@ static const uint8_t *leaves_of(struct gn_iterations *it, struct known *f, size_
     uint8_t *ways = calloc(count, 1);
     if (!ways)
         return NULL;
+    const bool several = f->shape.loops[loop].place.line > 0 && is_of_several(&f->shape, loop);
     find_ways(it, &f->shape, loop, ways);
     for (size_t i = 0; i < count; i++) {
         const uint8_t after = ways[i] ? way_on(&f->shape, i, loop, ways[i]) : 0;
-        ways[i] = after == ON_LINE && f->shape.loops[loop].place.line > 0 ? IS_TEST
-                  : after                                                 ? MAY_BE_TEST
-                                                                          : NO_TEST;
+        ways[i] = after == ON_LINE && f->shape.loops[loop].place.line > 0 && !several ? IS_TEST
+                  : after                                                             ? MAY_BE_TEST
+                                                                                      : NO_TEST;
     }
-    find_late_breaks(it, &f->shape, loop, ways);
+    find_late_breaks(it, &f->shape, loop, several, ways);
     return f->leaves[loop] = ways;
 }
 

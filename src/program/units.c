@@ -191,21 +191,17 @@ size_t gn_unit_function(struct gn_unit *unit, uint64_t pc)
     return gn_spans_find(&unit->functions, pc);
 }
 
-/* Of a compiler's own words, which gcc ends with its options: the last level of optimization. */
-static char level_of(const char *options)
+static const char *producer_of(struct gn_unit *unit)
 {
-    char level = '0';
-    for (const char *o = options; (o = strstr(o, " -O")); o += 3)
-        level = o[3] == '\0' || o[3] == ' ' ? '1' : o[3];
-    return level;
+    Dwarf_Attribute attribute;
+    return dwarf_formstring(dwarf_attr(&unit->die, DW_AT_producer, &attribute));
 }
 
 /* NULL: not known. */
 static const char *producer_at(struct gn_units *units, uint64_t pc)
 {
     struct gn_unit *unit = gn_unit_find(units, pc);
-    Dwarf_Attribute attribute;
-    return unit ? dwarf_formstring(dwarf_attr(&unit->die, DW_AT_producer, &attribute)) : NULL;
+    return unit ? producer_of(unit) : NULL;
 }
 
 bool gn_units_merge_places(struct gn_units *units, uint64_t pc)
@@ -214,21 +210,57 @@ bool gn_units_merge_places(struct gn_units *units, uint64_t pc)
     return producer && strstr(producer, "clang version");
 }
 
-bool gn_units_tell_statements(struct gn_units *units, uint64_t pc)
+/* The last level of optimization among gcc's options. */
+static char level_of(const char *options)
 {
-    struct gn_unit *unit = gn_unit_find(units, pc);
-    Dwarf_Attribute attribute;
-    const char *producer = unit ? dwarf_formstring(dwarf_attr(&unit->die, DW_AT_producer, &attribute)) : NULL;
-    if (!producer || strncmp(producer, "GNU ", 4) != 0)
+    char level = '0';
+    for (const char *o = options; (o = strstr(o, " -O")); o += 3)
+        level = o[3] == '\0' || o[3] == ' ' ? '1' : o[3];
+    return level;
+}
+
+/* Whether an option keeps gcc from telling of statements: -g1, -ggdb1, … */
+static bool keeps_back(const char *options)
+{
+    if (strstr(options, " -gno-statement-frontiers") || strstr(options, " -fselective-scheduling"))
+        return true;
+    for (const char *o = options; (o = strstr(o, " -g")); o += 3) {
+        const size_t length = strcspn(o + 1, " ");
+        if (o[length] == '1' && strncmp(o, " -gdwarf", 8) != 0)
+            return true;
+    }
+    return false;
+}
+
+/* Of a unit that no linker made. */
+static bool tells_statements(const char *producer)
+{
+    if (!producer)
+        return false;
+    if (strstr(producer, "clang version"))
         return true;
     const char *options = strstr(producer, " -");
-    if (!options) /* kept back */
+    if (strncmp(producer, "GNU ", 4) != 0 || !options) /* kept back */
         return false;
-    int version = 0;
-    for (const char *word = producer; word && version == 0; word = strchr(word + 1, ' '))
-        version = atoi(word);
     const char level = level_of(options);
-    return level == '0' || level == 'g' ||
-           (version >= 8 && !strstr(producer, "GNU Fortran") && !strstr(options, " -g1") &&
-            !strstr(options, " -gno-statement-frontiers"));
+    int version = 0;
+    for (const char *word = producer; word && word < options && version == 0; word = strchr(word + 1, ' '))
+        version = atoi(word);
+    const bool is_c =
+        producer[4] == 'C' && (producer[5] == '+' || (producer[5] >= '0' && producer[5] <= '9'));
+    return level == '0' || level == 'g' || (is_c && version >= 8 && !keeps_back(options));
+}
+
+bool gn_units_tell_statements(struct gn_units *units, uint64_t pc)
+{
+    const char *producer = producer_at(units, pc);
+    if (!producer || strncmp(producer, "GNU GIMPLE ", 11) != 0)
+        return tells_statements(producer);
+    /* optimized when it was linked: as all that it was made of */
+    bool all = true;
+    for (size_t i = 0; i < units->count && all; i++) {
+        const char *part = producer_of(&units->items[i]);
+        all = part && (strncmp(part, "GNU GIMPLE ", 11) == 0 || tells_statements(part));
+    }
+    return all && units->count > 1;
 }

@@ -55,8 +55,9 @@ size_t gn_units_frames(struct gn_units *units, uint64_t pc, struct gn_frame *fra
 bool gn_units_begins_at(struct gn_units *units, uint64_t pc, int line, int column);
 
 /* Whether the unit around pc says where each statement begins, if only one of which no instruction is left,
- * or there is none of that kind. Not, of what was optimized: gfortran; gcc with -g1,
- * -gno-statement-frontiers, or before version 8. */
+ * or there is none of that kind. clang does, and gcc from version 8 on, of C and C++, but for options that
+ * keep it from that (-g1, -gno-statement-frontiers, -fselective-scheduling), and of what was not optimized.
+ * Of others it is not known. */
 bool gn_units_tell_statements(struct gn_units *units, uint64_t pc);
 
 /* Whether code around pc that was made one of several pieces has no line, or no column if they were in one:

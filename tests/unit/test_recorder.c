@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -238,6 +239,28 @@ static void regions_nest(void **state)
     assert_true(outer >= inner && inner > 0);
 }
 
+__attribute__((noinline)) static void begin_here(const char *name)
+{
+    test_region(name, true);
+    __asm__ volatile("");
+}
+
+/* Its begin is at a new place, which takes longer to walk: that is not the cost of the call that comes next.
+ */
+static void a_region_is_not_our_own_work(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 200; i++) /* those that are timed in full anyway */
+        call_of(1, 1);
+    const uint64_t before = GN_GET(test_location()->exact_ticks), begin = gn_ticks();
+    begin_here("long");
+    usleep(30000);
+    test_region("long", false);
+    call_of(2, 1);
+    const uint64_t all = gn_ticks() - begin, ours = GN_GET(test_location()->exact_ticks) - before;
+    assert_true(ours < all / 2);
+}
+
 static void end_without_begin_is_ignored(void **state)
 {
     (void)state;
@@ -380,6 +403,7 @@ int main(void)
         cmocka_unit_test(nested_call_on_another_stack_is_not_recorded),
         cmocka_unit_test(recording_goes_on_after_longjmp),
         cmocka_unit_test(regions_nest),
+        cmocka_unit_test(a_region_is_not_our_own_work),
         cmocka_unit_test(end_without_begin_is_ignored),
         cmocka_unit_test(deep_regions_do_not_disturb_others),
         cmocka_unit_test(names_are_cut_not_overrun),
