@@ -8,7 +8,7 @@
 
 enum { MOST_ENTRIES = 1 << 23, GROUPS = 5, PER_GROUP = GN_SECTIONS_SLICES / GROUPS };
 static const double least_growth = 1.2; /* the last fifth's of the first one's */
-static const double least_part = 0.1;   /* … of which each fifth has so much of its share, at least */
+static const double least_rise = 0.7;   /* of pairs of slices: all along, and not at once */
 
 struct stretch {
     double begin_ns, length_ns; /* on the reference clock */
@@ -224,6 +224,27 @@ static double each_in(const struct gn_sections *s, size_t site, uint32_t process
     return each_from(s, site, process, group * PER_GROUP, (group + 1) * PER_GROUP);
 }
 
+static int by_size(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* Likewise, of the slice in the middle: one in which the process had no core tells nothing. */
+static double middle_in(const struct gn_sections *s, size_t site, uint32_t process, size_t group)
+{
+    double each[PER_GROUP];
+    size_t count = 0;
+    for (size_t k = group * PER_GROUP; k < (group + 1) * PER_GROUP; k++) {
+        each[count] = each_from(s, site, process, k, k + 1);
+        count += each[count] >= 0;
+    }
+    if (count == 0)
+        return -1;
+    qsort(each, count, sizeof *each, by_size);
+    return (each[(count - 1) / 2] + each[count / 2]) / 2;
+}
+
 /* At the very begin, by the line through the first two slices. */
 static double each_at_begin(const struct gn_sections *s, size_t site)
 {
@@ -231,25 +252,40 @@ static double each_at_begin(const struct gn_sections *s, size_t site)
     return first < 0 ? 0 : second < 0 ? first : fmax(0, fmin(first, first - (second - first) / 2));
 }
 
-/* The last fifth's of the first one's, if it grows from each to the next: what begins at once, or is long for
- * a while, is another matter. 0: it does not. */
+/* How much of all pairs of slices is longer in the later one, less those that are not: Kendall's tau. What
+ * begins at once in the middle has half. */
+static double rise_of(const struct gn_sections *s, size_t site, uint32_t process)
+{
+    double each[GN_SECTIONS_SLICES];
+    size_t count = 0;
+    int longer = 0, shorter = 0;
+    for (size_t k = 0; k < GN_SECTIONS_SLICES; k++) {
+        each[count] = each_from(s, site, process, k, k + 1);
+        count += each[count] >= 0;
+    }
+    for (size_t a = 0; a < count; a++)
+        for (size_t b = a + 1; b < count; b++) {
+            longer += each[b] > each[a];
+            shorter += each[b] < each[a];
+        }
+    return longer + shorter > 0 ? (longer - shorter) / (double)(longer + shorter) : 0;
+}
+
+/* The last fifth's of the first one's, if it grows all along: what begins at once, or is long for a while, is
+ * another matter. 0: it does not. */
 static double factor_of(const struct gn_sections *s, size_t site, uint32_t process)
 {
     double each[GROUPS];
     size_t count = 0; /* a window may be in none of them */
     for (size_t g = 0; g < GROUPS; g++) {
-        each[count] = each_in(s, site, process, g);
+        each[count] = middle_in(s, site, process, g);
         if (each[count] < 0 && (g == 0 || g + 1 == GROUPS))
             return 0;
         count += each[count] >= 0;
     }
-    const double all = each[count - 1] - each[0];
     if (count + 1 < GROUPS || each[0] <= 0 || each[count - 1] < least_growth * each[0])
         return 0;
-    for (size_t g = 1; g < count; g++)
-        if (each[g] - each[g - 1] < least_part * all)
-            return 0;
-    return each[count - 1] / each[0];
+    return rise_of(s, site, process) >= least_rise ? each[count - 1] / each[0] : 0;
 }
 
 struct gn_section_growth gn_sections_growth(const struct gn_sections *s, size_t site)

@@ -80,6 +80,21 @@ static size_t first_row(Dwarf_Lines *lines, size_t count, uint64_t pc)
     return low;
 }
 
+int gn_units_first_line(struct gn_units *units, uint64_t pc)
+{
+    struct gn_unit *unit = gn_unit_find(units, pc);
+    Dwarf_Lines *lines;
+    size_t count;
+    Dwarf_Addr address;
+    int line = 0;
+    if (!unit || dwarf_getsrclines(&unit->die, &lines, &count) != 0)
+        return 0;
+    const size_t first = first_row(lines, count, pc);
+    Dwarf_Line *row = first < count ? dwarf_onesrcline(lines, first) : NULL;
+    return row && dwarf_lineaddr(row, &address) == 0 && address == pc && dwarf_lineno(row, &line) == 0 ? line
+                                                                                                       : 0;
+}
+
 bool gn_units_begins_at(struct gn_units *units, uint64_t pc, int line, int column)
 {
     struct gn_unit *unit = gn_unit_find(units, pc);

@@ -183,7 +183,8 @@ static uint8_t way_on(const struct gn_function_shape *shape, size_t insn, size_t
     uint8_t next = 0;
     if (ways & ON_LINE && is_on)
         next |= does ? BEHIND_CALL : ON_LINE;
-    if (ways & BEHIND_CALL && is_on)
+    /* what only computes may have come from further down */
+    if ((ways & BEHIND_CALL && is_on) || (ways & ON_LINE && !is_on && !does))
         next |= BEHIND_CALL;
     if (!calls && (ways & OFF_LINE || (ways & ON_LINE && !is_on)))
         next |= OFF_LINE;
@@ -275,6 +276,56 @@ static void find_late_breaks(struct gn_iterations *it, const struct gn_function_
     }
 }
 
+/* Whether the way to an instruction, from the last that was done in the round on, has code of the loop's own
+ * line: its counter goes on there, or its test. */
+static bool is_behind_line(struct gn_iterations *it, const struct gn_function_shape *shape, size_t loop,
+                           size_t insn)
+{
+    const struct gn_code *code = shape->code;
+    const struct gn_program_place *place = &shape->loops[loop].place;
+    size_t depth = 0;
+    memset(it->queued, 0, code->count);
+    it->queued[insn] = 1;
+    it->queue[depth++] = (uint32_t)insn;
+    while (depth > 0) {
+        const size_t at = it->queue[--depth];
+        if (gn_source_line_in(shape->program, code->items[at].address, place) == place->line)
+            return true;
+        for (size_t edge = code->from.first[at];
+             at != shape->flow.loops[loop].head && edge < code->from.first[at + 1]; edge++) {
+            const size_t before = code->from.ends[edge];
+            const struct gn_insn *i = &code->items[before];
+            if (it->queued[before] || !gn_shape_is_in(shape, before, loop))
+                continue;
+            if (i->acts || gn_work_is_call(i)) {
+                if (gn_source_line_in(shape->program, i->address, place) == place->line)
+                    return true; /* it is done in the test */
+                continue;
+            }
+            it->queued[before] = 1;
+            it->queue[depth++] = (uint32_t)before;
+        }
+    }
+    return false;
+}
+
+/* Where no way out is in the loop's line, its test was made one with a `break`, perhaps. */
+static void find_joined_tests(struct gn_iterations *it, const struct gn_function_shape *shape, size_t loop,
+                              uint8_t *leaves)
+{
+    const size_t count = shape->code->count;
+    const struct gn_program_place *place = &shape->loops[loop].place;
+    for (size_t i = 0; i < count; i++)
+        if (place->line <= 0 ||
+            (gn_shape_is_in(shape, i, loop) && leads_out(shape, i, loop) &&
+             gn_source_line_in(shape->program, shape->code->items[i].address, place) == place->line))
+            return;
+    for (size_t i = 0; i < count; i++)
+        if (leaves[i] == NO_TEST && gn_shape_is_in(shape, i, loop) && leads_out(shape, i, loop) &&
+            is_behind_line(it, shape, loop, i))
+            leaves[i] = LATE_BREAK;
+}
+
 static const uint8_t *leaves_of(struct gn_iterations *it, struct known *f, size_t loop)
 {
     const size_t count = f->shape.code->count;
@@ -292,6 +343,7 @@ static const uint8_t *leaves_of(struct gn_iterations *it, struct known *f, size_
                                                                                       : NO_TEST;
     }
     find_late_breaks(it, &f->shape, loop, several, ways);
+    find_joined_tests(it, &f->shape, loop, ways);
     return f->leaves[loop] = ways;
 }
 

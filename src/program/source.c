@@ -68,22 +68,40 @@ static void count_scopes(struct gn_program *program, const struct gn_code *code,
     }
 }
 
+/* The line in which a function begins: what compilers add of their own is there, in loops, too. 0: not known.
+ */
+static int opening_line(struct gn_program *program, const struct gn_code *code, const struct gn_frame *scope)
+{
+    struct gn_frame frames[GN_FRAMES_MAX];
+    const uint64_t entry = code->items[code->entry].address;
+    int line = 0;
+    Dwarf_Die die = scope->die;
+    if (die.addr && dwarf_decl_line(&die, &line) != 0)
+        line = 0;
+    if (!find_scope(frames, frames_at(program, entry, frames), scope->die.addr)) /* inlined */
+        return line;
+    const int first = gn_units_first_line(program->units, entry + program->debug_shift);
+    return first > line ? first : line;
+}
+
 /* The smallest line that the sample has in the function of `scope`: that of `for`, above the body, wherever
- * the compiler put the test. Lines of other files (an included body) do not count. */
+ * the compiler put the test; that of the function's own begin only if there is no other. Lines of other files
+ * (an included body) do not count. */
 static int first_line(struct gn_program *program, const struct gn_code *code, const struct sample *sample,
                       const struct gn_frame *scope)
 {
     struct gn_frame frames[GN_FRAMES_MAX];
-    int line = scope->line;
+    const int opening = opening_line(program, code, scope);
+    int line = scope->line > opening ? scope->line : 0;
     for (size_t i = 0; i < sample->count; i++) {
         size_t found = frames_at(program, code->items[sample->items[i]].address, frames);
         const struct gn_frame *same = find_scope(frames, found, scope->die.addr);
-        if (!same || same->line <= 0 || !same->file || strcmp(same->file, scope->file) != 0)
+        if (!same || same->line <= opening || !same->file || strcmp(same->file, scope->file) != 0)
             continue;
         if (line == 0 || same->line < line)
             line = same->line;
     }
-    return line;
+    return line > 0 ? line : scope->line;
 }
 
 /* Where the branch back has no line: the file of what has one in its function. NULL: there is nothing. */

@@ -64,6 +64,9 @@ bool gn_units_tell_statements(struct gn_units *units, uint64_t pc);
  * clang's. */
 bool gn_units_merge_places(struct gn_units *units, uint64_t pc);
 
+/* The line of the first row of several at pc; 0: there is none. */
+int gn_units_first_line(struct gn_units *units, uint64_t pc);
+
 /* The last row ahead of pc that has a line: its address. False: there is none in this unit. */
 bool gn_units_row_before(struct gn_units *units, uint64_t pc, uint64_t *address);
 
