@@ -38,7 +38,7 @@ analyses) # of a trace, or of windows that are all of the run
     grep -q 'does not number' err || fail "$(cat err)"
     ;;
 counts) # of messages, requests, regions: parts add up to the whole, and have what was in them
-    compile parted fixtures/parted.c -I"$SOURCE/include" -ldl
+    compile parted fixtures/parted.c -I"$SOURCE/include" -ldl -pthread
     n=2
     run_gnomon parted ./parted
     [ "$status" = 0 ] || fail "exit status $status: $(cat parted.err)"
@@ -68,7 +68,12 @@ def regions(part):
 whole, first, second = (regions(part) for part in ("0,", "0,1", "1,"))
 for name in "all", "first", "second":
     assert abs(whole[name] - first.get(name, 0) - second.get(name, 0)) < 0.01, (name, whole, first, second)
-assert set(regions("0.3,0.8")) == {"all", "first"} and set(regions("1.4,1.9")) == {"all", "second"}
+helped = {f"helped {i}" for i in range(70)}
+assert set(regions("0.3,0.8")) - helped == {"all", "first", "beside"} and set(regions("1.4,1.9")) == {"all", "second"}
+# of another thread of each rank, which was in it all of that time, or nearly
+assert 0.8 < regions("0.3,0.8")["beside"] <= regions("0.3,0.8")["all"] + 0.001, regions("0.3,0.8")
+all_of = next(row for row in rows("region", "0.3,0.8") if row["name"] == "all")
+assert 0 < all_of["mpi_s"] < all_of["total_s"], all_of
 PY
     python3 -c '
 import sqlite3, sys
@@ -127,6 +132,9 @@ if int(sys.argv[2]) == 8:
 db.execute("UPDATE moment SET ticks = ? WHERE number = ?", (odd, random.randrange(5)))
 db.execute("UPDATE process SET start_ticks = ? WHERE id = 1", (odd,))
 db.commit()' "damaged$number.db" "$number"
+        for by in pair request region; do
+            "$gnomon" report --by $by --between 0.5,1 --format json "damaged$number.db" >out 2>err || [ $? = 2 ] || fail "by $by, damage $number: $(cat err)"
+        done
         if "$gnomon" report --between 0.5,1 --format json "damaged$number.db" >out 2>err; then
             python3 -m json.tool out >/dev/null || fail "damage $number: no JSON"
         else
