@@ -45,8 +45,8 @@ struct finding {
     int64_t place_count; /* ids of activities are below it */
     struct hop *hops;    /* of one location */
     size_t hop_count;
-    int64_t *processes;        /* of all ranks */
-    struct gn_rank_row *ranks; /* count × all ranks: useful_s and mpi_s of each region */
+    int64_t *processes, *locations; /* of all ranks, and of their first threads */
+    struct gn_rank_row *ranks;      /* count × all ranks: useful_s and mpi_s of each region */
     bool unclear[MOST];
 };
 
@@ -200,23 +200,34 @@ static int look_at(struct finding *f, int64_t location, size_t rank, bool raw)
     return 0;
 }
 
-static int look_at_all(struct finding *f, bool raw)
+/* The ranks, in the order of the summary's. */
+static int find_ranks(struct finding *f)
 {
     size_t rank = 0;
-    int code = 0;
-    f->ranks = calloc(f->count * f->s->rank_count + 1, sizeof *f->ranks);
     f->processes = calloc(f->s->rank_count + 1, sizeof *f->processes);
-    if (!f->ranks || !f->processes)
+    f->locations = calloc(f->s->rank_count + 1, sizeof *f->locations);
+    if (!f->processes || !f->locations)
         return gn_fail(f->err, -ENOMEM, "no memory for the regions of the report");
     sqlite3_stmt *q = gn_sql_query(f->db, f->err,
                                    "SELECT l.id, p.id FROM location l JOIN process p ON p.id = l.process"
                                    " WHERE l.thread = 0 AND p.elapsed_ns IS NOT NULL ORDER BY p.rank, p.id",
                                    "");
-    while (q && code == 0 && rank < f->s->rank_count && sqlite3_step(q) == SQLITE_ROW) {
-        f->processes[rank] = sqlite3_column_int64(q, 1);
-        code = look_at(f, sqlite3_column_int64(q, 0), rank++, raw);
+    while (q && rank < f->s->rank_count && sqlite3_step(q) == SQLITE_ROW) {
+        f->locations[rank] = sqlite3_column_int64(q, 0);
+        f->processes[rank++] = sqlite3_column_int64(q, 1);
     }
     sqlite3_finalize(q);
+    return q ? 0 : -EINVAL;
+}
+
+static int look_at_all(struct finding *f, bool raw)
+{
+    int code = 0;
+    f->ranks = calloc(f->count * f->s->rank_count + 1, sizeof *f->ranks);
+    if (!f->ranks)
+        return gn_fail(f->err, -ENOMEM, "no memory for the regions of the report");
+    for (size_t rank = 0; rank < f->s->rank_count && f->locations[rank] && code == 0; rank++)
+        code = look_at(f, f->locations[rank], rank, raw);
     return code;
 }
 
@@ -241,7 +252,7 @@ static int by_time(const void *left, const void *right)
 static int find_times(struct finding *f, int64_t *times)
 {
     static const char query[] =
-        "WITH passes AS (SELECT a.name, l.process, max(l.elapsed_ns) AS part_ns,"
+        "WITH passes AS (SELECT a.name, l.process, max(p.elapsed_ns) AS part_ns,"
         " sum(CASE a.kind WHEN 'region' THEN max(in_period(p.host, x.series, 4, 1), 0) ELSE 0 END) AS ended,"
         " sum(CASE a.kind WHEN 'region' THEN -1 ELSE 1 END * until_part(p.host, x.series, 4, 0)) AS ahead,"
         " sum(CASE a.kind WHEN 'region' THEN -1 ELSE 1 END * until_part(p.host, x.series, 4, 1)) AS behind,"
@@ -321,8 +332,6 @@ static int tell_part(struct finding *f)
         struct gn_activity_row *row = &s->rows[i];
         const bool is_known = tell_times(s, row, elapsed_ns, &times[i * s->rank_count]);
         if (is_known && row->total_ns > 0) {
-            if (i < f->count && !f->unclear[i])
-                tell(row, &f->ranks[i * s->rank_count], s->rank_count);
             s->rows[kept++] = *row;
         } else {
             s->unclear_regions += !is_known;
@@ -342,18 +351,21 @@ int gn_summarise_regions(sqlite3 *db, bool raw, struct gn_summary *s, struct gn_
     struct finding f = {.db = db, .err = err, .s = s};
     for (size_t i = 0; i < s->row_count; i++)
         s->rows[i].mpi_ns = GN_MPI_UNKNOWN;
+    int code = find_ranks(&f);
+    if (code == 0 && s->period.is_set) /* those in which ranks are for longest come first then */
+        code = tell_part(&f);
     name_regions(&f);
-    int code = read_places(&f);
+    if (code == 0)
+        code = read_places(&f);
     if (code == 0)
         code = look_at_all(&f, raw);
-    for (size_t i = 0; i < f.count && code == 0 && !s->period.is_set; i++)
+    for (size_t i = 0; i < f.count && code == 0; i++)
         if (!f.unclear[i])
             tell(&s->rows[i], &f.ranks[i * s->rank_count], s->rank_count);
-    if (code == 0 && s->period.is_set)
-        code = tell_part(&f);
     free(f.places);
     free(f.hops);
     free(f.ranks);
     free(f.processes);
+    free(f.locations);
     return code;
 }

@@ -2,6 +2,8 @@
 
 #include "base/grow.h"
 
+#include <capstone.h>
+
 enum { NEAR = 8 /* instructions between the branch and the jump */ };
 
 static bool is_bound(const cs_insn *raw, uint64_t *most)
@@ -24,7 +26,7 @@ static bool is_table_address(const cs_insn *raw, uint64_t *table)
     return true;
 }
 
-uint32_t gn_saved_register(x86_reg reg)
+uint32_t gn_saved_register(unsigned reg)
 {
     /* all names of each, since a write to a part changes it */
     static const x86_reg names[GN_CODE_BASES][5] = {

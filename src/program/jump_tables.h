@@ -16,26 +16,27 @@
 
 #include "program/instructions.h"
 
-#include <capstone.h>
+struct cs_insn; /* capstone.h */
 
 /* What was seen last. Instructions; GN_CODE_NONE: none. */
 struct gn_jump_pattern {
     size_t compared, bounded, loaded; /* of the comparison, of the branch behind it, of lea */
     size_t added;                     /* of an add to `sum` of the base */
     uint64_t most, table;
-    x86_reg sum;
+    unsigned sum;  /* x86_reg */
     uint32_t base; /* index in gn_code.bases, or GN_CODE_BASES */
 };
 #define GN_JUMP_PATTERN                                                                                      \
     ((struct gn_jump_pattern){                                                                               \
         .compared = GN_CODE_NONE, .bounded = GN_CODE_NONE, .loaded = GN_CODE_NONE, .added = GN_CODE_NONE})
 
-/* Of the registers that calls leave as they were: 0 … GN_CODE_BASES - 1, by any of its names; or
+/* Of the registers (x86_reg) that calls leave as they were: 0 … GN_CODE_BASES - 1, by any of its names; or
  * GN_CODE_BASES. */
-uint32_t gn_saved_register(x86_reg reg);
+uint32_t gn_saved_register(unsigned reg);
 
 /* Looks at instruction `at`, which raw is; adds to code->switches what may be one. False: no memory. */
-bool gn_jump_tables_follow(struct gn_jump_pattern *p, struct gn_code *code, const cs_insn *raw, size_t at);
+bool gn_jump_tables_follow(struct gn_jump_pattern *p, struct gn_code *code, const struct cs_insn *raw,
+                           size_t at);
 
 /* When all of the function was seen: where the jump's table is. False: it is not known. */
 bool gn_jump_tables_settle(const struct gn_code *code, struct gn_code_switch *jump);
