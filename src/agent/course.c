@@ -38,8 +38,8 @@ struct gn_course_process {
         bool settled; /* all of it was read in one state */
         bool
             same; /* nothing has happened since it was put: only the node that it is in was read, into sums */
-        uint32_t nodes, edges, peers, completions;
-        int64_t *sums; /* of nodes, then of edges, peers, completions */
+        uint32_t nodes, edges;
+        int64_t *sums; /* of nodes, then of edges */
         size_t room;
         /* as it was put last */
         bool is_put;
@@ -203,33 +203,9 @@ static bool make_room(struct location *own, size_t count)
     return true;
 }
 
-static size_t first_peer(const struct location *own)
-{
-    return (size_t)own->nodes + own->edges;
-}
-
-static size_t first_completion(const struct location *own)
-{
-    return first_peer(own) + own->peers;
-}
-
 static int64_t *sums_of(const struct location *own, size_t i)
 {
     return own->sums + i * GN_SERIES_VALUES;
-}
-
-/* They need not be of the very moment: what a call has done is done when it is left. False: no memory. */
-static bool read_pairs(struct location *own, struct gn_location *shared)
-{
-    own->peers = smaller(GN_OBSERVE(shared->peer_count), GN_MAX_PEERS);
-    own->completions = smaller(GN_OBSERVE(shared->completion_count), GN_MAX_COMPLETIONS);
-    if (!make_room(own, first_completion(own) + own->completions + 1))
-        return false;
-    for (uint32_t i = 0; i < own->peers; i++)
-        read_peer(&shared->peers[i], sums_of(own, first_peer(own) + i));
-    for (uint32_t i = 0; i < own->completions; i++)
-        read_completion(&shared->completions[i], sums_of(own, first_completion(own) + i));
-    return true;
 }
 
 /* All sums, unless nothing has happened since they were put. False: no memory. */
@@ -247,7 +223,7 @@ static bool read_location(struct location *own, struct gn_location *shared)
     for (int tries = 0; tries < TRIES && !own->settled; tries++) {
         own->edges = smaller(GN_OBSERVE(shared->edge_count), GN_MAX_EDGES);
         own->nodes = smaller(GN_OBSERVE(shared->node_count), GN_MAX_NODES);
-        if (!make_room(own, first_peer(own) + 1))
+        if (!make_room(own, (size_t)own->nodes + own->edges + 1))
             return false;
         for (uint32_t i = 0; i < own->nodes; i++)
             read_node(&shared->nodes[i], sums_of(own, i));
@@ -257,7 +233,7 @@ static bool read_location(struct location *own, struct gn_location *shared)
         own->settled = is_same(&own->now, &after);
         own->now = after;
     }
-    return own->same || read_pairs(own, shared);
+    return true;
 }
 
 /* The row of a node of which nothing is told any more, and of the one of which something is. which: tells as
@@ -313,6 +289,25 @@ static void put_node(struct gn_course *c, const struct location *own, const stru
     gn_series_put(c->series, l->nodes[i].node, sums);
 }
 
+/* Messages and requests are read when they are put: they need not be of the very moment, as what a call has
+ * done is done when it is left. False: no memory. */
+static bool put_pairs(struct gn_course *c, struct gn_series_location *l, struct gn_location *shared)
+{
+    int64_t sums[GN_SERIES_VALUES] = {0};
+    if (!grow_peers(c, l, shared, smaller(GN_OBSERVE(shared->peer_count), GN_MAX_PEERS)) ||
+        !grow_completions(c, l, shared, smaller(GN_OBSERVE(shared->completion_count), GN_MAX_COMPLETIONS)))
+        return false;
+    for (uint32_t i = 0; i < l->peer_count && l->peers[i].row != GN_SERIES_NONE; i++) {
+        read_peer(&shared->peers[i], sums);
+        gn_series_put(c->series, l->peers[i].row, sums);
+    }
+    for (uint32_t i = 0; i < l->completion_count && l->completions[i].row != GN_SERIES_NONE; i++) {
+        read_completion(&shared->completions[i], sums);
+        gn_series_put(c->series, l->completions[i].row, sums);
+    }
+    return true;
+}
+
 /* ticks: the moment. What began later, while it was looked at, is not open at that moment. */
 static void put_location(struct gn_course *c, struct location *own, struct gn_series_location *l,
                          struct gn_location *shared, uint64_t ticks)
@@ -323,18 +318,14 @@ static void put_location(struct gn_course *c, struct location *own, struct gn_se
     if (own->same) {
         if (own->now.inside == 1 && own->now.node < l->node_count)
             put_node(c, own, l, own->now.node, own->sums, open);
-    } else if (grow_nodes(c, l, own->nodes) && grow_edges(c, l, shared, own->edges) &&
-               grow_peers(c, l, shared, own->peers) && grow_completions(c, l, shared, own->completions)) {
+    } else if (grow_nodes(c, l, own->nodes) && grow_edges(c, l, shared, own->edges)) {
         put_ticks(c, l, offsetof(struct gn_series_node, ahead), &own->ahead, own->now.node,
                   ahead_of_call(own, shared), (int64_t)own->now.events);
         for (uint32_t i = 0; i < own->nodes; i++)
             put_node(c, own, l, i, sums_of(own, i), open);
         for (uint32_t i = 0; i < own->edges; i++)
             gn_series_put(c->series, l->edges[i].row, sums_of(own, own->nodes + i));
-        for (uint32_t i = 0; i < own->peers; i++)
-            gn_series_put(c->series, l->peers[i].row, sums_of(own, first_peer(own) + i));
-        for (uint32_t i = 0; i < own->completions; i++)
-            gn_series_put(c->series, l->completions[i].row, sums_of(own, first_completion(own) + i));
+        is_put = put_pairs(c, l, shared);
     } else {
         is_put = false;
     }

@@ -743,7 +743,8 @@ static uint32_t control_node(struct gn_recorder *r, enum gn_activity activity, u
                              struct gn_registers at)
 {
     const uint32_t node = node_here(r, activity, name, at);
-    forget_paid(r);
+    if (__builtin_expect(r->paths.paid_since != 0, 0))
+        forget_paid(r);
     return node;
 }
 

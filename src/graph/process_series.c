@@ -436,13 +436,14 @@ static bool sort_pairs(const struct location *l, enum gn_graph_kind kind, struct
     return f->items != NULL;
 }
 
-/* Whether there was room for all of those with these ends, which begin there. */
-static bool has_all(const struct found *f, size_t first, const struct kept *ends)
+/* Whether there was room for all of those with these ends, which begin there. What is not there yet has not
+ * been looked at: it has no step. */
+static bool has_room(const struct found *f, size_t first, const struct kept *ends)
 {
     size_t k = first;
     while (k < f->count && by_ends(&f->items[k], ends) == 0 && f->items[k].row != GN_SERIES_NONE)
         k++;
-    return k > first && (k == f->count || by_ends(&f->items[k], ends) != 0);
+    return k == f->count || by_ends(&f->items[k], ends) != 0;
 }
 
 static void put_pairs(const struct packing *p, const struct location *l, uint32_t location,
@@ -458,7 +459,7 @@ static void put_pairs(const struct packing *p, const struct location *l, uint32_
     for (size_t i = 0; room && i < rows.count; i++) {
         const struct kept *row = &rows.items[i];
         const size_t first = first_of(&known, row);
-        if (!has_all(&known, first, row))
+        if (!has_room(&known, first, row))
             continue;
         memset(steps, 0, p->steps * sizeof *steps);
         for (size_t k = first; k < known.count && by_ends(&known.items[k], row) == 0; k++)

@@ -438,6 +438,22 @@ int gn_period_select(sqlite3 *db, const struct gn_period *period, struct gn_erro
     return code;
 }
 
+int gn_period_has_series(sqlite3 *db, const char *table, const char *what, struct gn_error *err)
+{
+    char text[100];
+    if (!gn_sql_has_column(db, table, "series"))
+        return gn_fail(err, -ENODATA,
+                       "the profile was written by an older gnomon: %s is known of all of the run only",
+                       what);
+    snprintf(text, sizeof text, "SELECT count(*) FROM main.%s WHERE series IS NULL", table);
+    return gn_sql_value(db, 0, text, "") == 0
+               ? 0
+               : gn_fail(
+                     err, -ENODATA,
+                     "there was no room for a time series of each pair: %s is known of all of the run only",
+                     what);
+}
+
 struct gn_period_told gn_period_selected(sqlite3 *db)
 {
     struct gn_period_told told = {.is_set = false};

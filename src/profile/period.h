@@ -30,11 +30,15 @@ struct gn_period_told {
 /*
  * Gets ready what is asked of db when gn_world_select has been called, which comes next: this part of the
  * run. Times, counts and samples are those of the steps between the two moments that are next to what is
- * asked for. What is only known of the whole run (peers, memory, files, processor time, shortest and longest)
- * is not known of it. to_s infinite: until the end. 0; -ENODATA: the
+ * asked for. What is only known of the whole run (memory, files, processor time, shortest and longest) is not
+ * known of it. to_s infinite: until the end. 0; -ENODATA: the
  * profile has no series; -ERANGE: the run has nothing there; or another negative errno value, err saying why.
  */
 int gn_period_select(sqlite3 *db, const struct gn_period *period, struct gn_error *err);
+
+/* Whether all rows of `table` (peer, completion) have a series; else -ENODATA, err saying that `what` is
+ * known of all of the run only: of an older gnomon, or there was no room. */
+int gn_period_has_series(sqlite3 *db, const char *table, const char *what, struct gn_error *err);
 
 /* What was selected. */
 struct gn_period_told gn_period_selected(sqlite3 *db);

@@ -21,20 +21,9 @@ static char *copy(const void *text)
  * measured (its rank has no process here). */
 static int collect_pairs(sqlite3 *db, struct gn_summary *s, struct gn_error *err)
 {
-    if (s->period.is_set && !gn_sql_has_column(db, "peer", "series"))
-        return gn_fail(
-            err, -ENODATA,
-            "the profile was written by an older gnomon: who sent how much to whom is known of all "
-            "of the run only");
-    if (s->period.is_set &&
-        gn_sql_value(
-            db, 0,
-            "SELECT count(*) FROM main.peer WHERE series IS NULL AND sent_messages + received_messages > 0",
-            "") > 0)
-        return gn_fail(
-            err, -ENODATA,
-            "there was no room for a time series of each pair of ranks: who sent how much to whom is "
-            "known of all of the run only");
+    int code = s->period.is_set ? gn_period_has_series(db, "peer", "who sent how much to whom", err) : 0;
+    if (code != 0)
+        return code;
     sqlite3_stmt *q = gn_sql_query(
         db, NULL,
         "SELECT f, t, sum(m), sum(b) FROM (SELECT p.rank AS f, x.peer AS t, x.sent_messages AS m, "

@@ -41,19 +41,13 @@ int gn_summarise_requests(sqlite3 *db, struct gn_summary *s, struct gn_error *er
     /* profiles of before have no such table */
     if (gn_sql_value(db, 0, "SELECT count(*) FROM main.sqlite_master WHERE name = 'completion'", "") == 0)
         return 0;
-    if (s->period.is_set && !gn_sql_has_column(db, "completion", "series"))
-        return gn_fail(
-            err, -ENODATA,
-            "the profile was written by an older gnomon: which call completes which request is known "
-            "of all of the run only");
-    if (s->period.is_set &&
-        gn_sql_value(db, 0, "SELECT count(*) FROM main.completion WHERE series IS NULL", "") > 0)
-        return gn_fail(
-            err, -ENODATA,
-            "there was no room for a time series of each pair of calls: which call completes which "
-            "request is known of all of the run only");
+    int code = s->period.is_set
+                   ? gn_period_has_series(db, "completion", "which call completes which request", err)
+                   : 0;
+    if (code != 0)
+        return code;
     sqlite3_stmt *q = gn_sql_query(db, err, asked, "");
-    int code = q ? 0 : -EINVAL;
+    code = q ? 0 : -EINVAL;
     while (code == 0 && sqlite3_step(q) == SQLITE_ROW) {
         if (!gn_grow(&s->requests, &capacity, s->request_count, sizeof *s->requests)) {
             code = gn_fail(err, -ENOMEM, "no memory for which call completes which request");

@@ -28,6 +28,15 @@ static uint64_t hash_of(uint64_t hash, uint64_t value)
     return (hash ^ value) * 1099511628211u + (hash >> 29);
 }
 
+/* Of a place in functions that are inlined into each other. */
+static uint64_t hash_of_places(uint64_t hash, const struct gn_program_place *places, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        hash = hash_of(hash_of(hash, (uintptr_t)places[i].function),
+                       (uint64_t)places[i].line << 32 | (uint32_t)places[i].column);
+    return hash;
+}
+
 /* Of an instruction that does something: its place with all functions that it is inlined into, and its
  * callee. 0: it does nothing, or has no line. */
 static uint64_t act_of(struct gn_function_shape *shape, size_t insn)
@@ -51,10 +60,7 @@ static uint64_t act_of(struct gn_function_shape *shape, size_t insn)
         return 0;
     if (count == 0 && !calls)
         return 0;
-    for (size_t i = 0; i < count; i++)
-        hash = hash_of(hash_of(hash, (uintptr_t)places[i].function),
-                       (uint64_t)places[i].line << 32 | (uint32_t)places[i].column);
-    return hash | 1;
+    return hash_of_places(hash, places, count) | 1;
 }
 
 /* Forward from the `depth` instructions on the stack, inside of the loop and not through its head.
@@ -102,11 +108,8 @@ static struct gn_program_place test_of(const struct gn_function_shape *shape, si
 static bool is_of_loop(const struct gn_function_shape *shape, size_t insn, size_t loop,
                        const struct gn_program_place *test, bool tells)
 {
-    const struct gn_code *code = shape->code;
-    bool leads_out = false;
-    for (size_t edge = code->to.first[insn]; edge < code->to.first[insn + 1]; edge++)
-        leads_out |= !gn_shape_is_in(shape, code->to.ends[edge], loop);
-    return (leads_out && gn_shape_insn(shape, insn)->kind == GN_CODE_BRANCH && is_at(shape, insn, test)) ||
+    return (gn_shape_leads_out(shape, insn, loop) && gn_shape_insn(shape, insn)->kind == GN_CODE_BRANCH &&
+            is_at(shape, insn, test)) ||
            (tells && gn_source_begins_at(shape->program, gn_shape_insn(shape, insn)->address, test));
 }
 
@@ -263,7 +266,7 @@ static bool is_unplaced(const struct gn_function_shape *shape, size_t insn)
            place.line == 0;
 }
 
-/* By instruction: a call without a line of which the same is called in the loop. */
+/* Whether one of these calls without a line, outside of the loop, calls what the loop calls. */
 static bool may_be_of(const struct gn_function_shape *shape, size_t loop, const size_t *unplaced,
                       size_t count)
 {
@@ -330,13 +333,9 @@ static uint64_t inlined_at(const struct gn_function_shape *shape, size_t loop)
     const size_t count = gn_program_places(
         shape->program, gn_shape_insn(shape, shape->flow.loops[loop].head)->address, places, LEVELS, NULL);
     size_t level = 0;
-    uint64_t hash = 0;
     while (level < count && (places[level].function != own->function || places[level].file != own->file))
         level++;
-    for (size_t i = level + 1; i < count; i++)
-        hash = hash_of(hash_of(hash, (uintptr_t)places[i].function),
-                       (uint64_t)places[i].line << 32 | (uint32_t)places[i].column);
-    return hash;
+    return level < count ? hash_of_places(0, places + level + 1, count - level - 1) : 0;
 }
 
 /* Two loops side by side in one line: one of the source, of which there is a copy for each case. */

@@ -48,8 +48,10 @@ bool gn_counter_goes_by_one(const struct gn_function_shape *shape, size_t loop, 
     for (size_t back = 1; back <= NEAR && back <= branch; back++) {
         const cs_insn *raw =
             gn_machine_look(shape->program->machine, gn_shape_insn(shape, branch - back)->address);
+        if (raw && raw->id != X86_INS_CMP && raw->detail->x86.eflags == 0)
+            continue; /* it leaves the flags as they were */
         if (!raw || raw->id != X86_INS_CMP || raw->detail->x86.op_count != 2)
-            continue;
+            return false;
         const cs_x86_op sides[] = {raw->detail->x86.operands[0], raw->detail->x86.operands[1]};
         for (int k = 0; k < 2; k++) {
             const uint32_t reg =

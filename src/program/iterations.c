@@ -217,13 +217,12 @@ static void find_ways(struct gn_iterations *it, const struct gn_function_shape *
     }
 }
 
-static bool leads_out(const struct gn_function_shape *shape, size_t insn, size_t loop)
+/* Whether control may leave the loop there, in the loop's own line. */
+static bool leaves_in_line(const struct gn_function_shape *shape, size_t insn, size_t loop)
 {
-    const struct gn_code *code = shape->code;
-    for (size_t edge = code->to.first[insn]; edge < code->to.first[insn + 1]; edge++)
-        if (!gn_shape_is_in(shape, code->to.ends[edge], loop))
-            return true;
-    return false;
+    const struct gn_program_place *place = &shape->loops[loop].place;
+    return gn_shape_is_in(shape, insn, loop) && gn_shape_leads_out(shape, insn, loop) &&
+           gn_source_line_in(shape->program, shape->code->items[insn].address, place) == place->line;
 }
 
 /* Whether ways out in the loop's line are at more than one place in it, or nobody knows: one may be a
@@ -233,9 +232,7 @@ static bool is_of_several(const struct gn_function_shape *shape, size_t loop)
     const struct gn_program_place *place = &shape->loops[loop].place;
     int column = -1;
     for (size_t i = 0; i < shape->code->count; i++) {
-        if (!gn_shape_is_in(shape, i, loop) || shape->code->items[i].kind != GN_CODE_BRANCH ||
-            !leads_out(shape, i, loop) ||
-            gn_source_line_in(shape->program, shape->code->items[i].address, place) != place->line)
+        if (shape->code->items[i].kind != GN_CODE_BRANCH || !leaves_in_line(shape, i, loop))
             continue;
         const int at = gn_source_column_in(shape->program, shape->code->items[i].address, place);
         if (column >= 0 && (at != column || at == 0))
@@ -250,15 +247,13 @@ static void find_late_breaks(struct gn_iterations *it, const struct gn_function_
                              bool several, uint8_t *leaves)
 {
     const struct gn_code *code = shape->code;
-    const int line = shape->loops[loop].place.line;
     uint8_t *const seen = it->queued;
     size_t depth = 0;
-    if (line <= 0)
+    if (shape->loops[loop].place.line <= 0)
         return;
     memset(seen, 0, code->count);
     for (size_t i = 0; i < code->count; i++)
-        if (leaves[i] != IS_TEST && gn_shape_is_in(shape, i, loop) && leads_out(shape, i, loop) &&
-            gn_source_line_in(shape->program, code->items[i].address, &shape->loops[loop].place) == line) {
+        if (leaves[i] != IS_TEST && leaves_in_line(shape, i, loop)) {
             seen[i] = 1;
             it->queue[depth++] = (uint32_t)i;
         }
@@ -270,7 +265,7 @@ static void find_late_breaks(struct gn_iterations *it, const struct gn_function_
                 continue;
             seen[to] = 1;
             it->queue[depth++] = (uint32_t)to;
-            if (leads_out(shape, to, loop) && (several || !is_at_loop_line(shape, to, loop)))
+            if (gn_shape_leads_out(shape, to, loop) && (several || !is_at_loop_line(shape, to, loop)))
                 leaves[to] = LATE_BREAK;
         }
     }
@@ -314,14 +309,11 @@ static void find_joined_tests(struct gn_iterations *it, const struct gn_function
                               uint8_t *leaves)
 {
     const size_t count = shape->code->count;
-    const struct gn_program_place *place = &shape->loops[loop].place;
     for (size_t i = 0; i < count; i++)
-        if (place->line <= 0 ||
-            (gn_shape_is_in(shape, i, loop) && leads_out(shape, i, loop) &&
-             gn_source_line_in(shape->program, shape->code->items[i].address, place) == place->line))
+        if (shape->loops[loop].place.line <= 0 || leaves_in_line(shape, i, loop))
             return;
     for (size_t i = 0; i < count; i++)
-        if (leaves[i] == NO_TEST && gn_shape_is_in(shape, i, loop) && leads_out(shape, i, loop) &&
+        if (leaves[i] == NO_TEST && gn_shape_is_in(shape, i, loop) && gn_shape_leads_out(shape, i, loop) &&
             is_behind_line(it, shape, loop, i))
             leaves[i] = LATE_BREAK;
 }

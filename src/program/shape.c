@@ -14,6 +14,15 @@ bool gn_shape_is_in(const struct gn_function_shape *shape, size_t insn, size_t l
     return false;
 }
 
+bool gn_shape_leads_out(const struct gn_function_shape *shape, size_t insn, size_t loop)
+{
+    const struct gn_code *code = shape->code;
+    for (size_t edge = code->to.first[insn]; edge < code->to.first[insn + 1]; edge++)
+        if (!gn_shape_is_in(shape, code->to.ends[edge], loop))
+            return true;
+    return false;
+}
+
 static bool know_calls(struct gn_function_shape *shape)
 {
     struct gn_work *work = calloc(1, sizeof *work);

@@ -49,6 +49,9 @@ void gn_shape_clear(struct gn_function_shape *shape);
 /* Whether an instruction is in a loop or in one inside of it. */
 bool gn_shape_is_in(const struct gn_function_shape *shape, size_t insn, size_t loop);
 
+/* Whether control may leave the loop behind an instruction. */
+bool gn_shape_leads_out(const struct gn_function_shape *shape, size_t insn, size_t loop);
+
 static inline const struct gn_insn *gn_shape_insn(const struct gn_function_shape *shape, size_t i)
 {
     return &shape->code->items[i];
