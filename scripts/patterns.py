@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A table of what `gnomon explain` says first of each program of tests/patterns, which has one cause and a switch
-that removes it: whether kind, rank and line are right, whether the gain is in its interval, and how wide that is.
+that removes it: whether kind, rank and line are right, whether the gain is in its interval, and how wide that is: of gain_s, and of
+the way in which the switch mends it, where explain tells that (like_s, even_s, blocks).
 
     scripts/patterns.py BUILD [--mpi openmpi|mpich] [--ranks N[,N…]] [PROGRAM…]
 
@@ -19,6 +20,12 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
 NOT_THE_PROGRAM = {"preempted", "oversubscribed", "preempted rank", "MPI_Init and MPI_Finalize"}
+# in which way the switch mends them; the others' in none that is told apart
+WAYS = {"imbalance": "like_s", "imbalance_f": "like_s", "chain": "like_s", "several": "like_s", "slack": "like_s",
+        "meanwhile": "like_s", "hybrid_thread": "like_s", "phases": "even_s", "phases_apart": "even_s",
+        "alternating": "even_s", "hybrid_serial": "even_s", "hybrid_unequal": "even_s", "pipeline": "blocks",
+        "pipeline_f": "blocks"}
+BLOCKS = 8 # of the pipelines that are mended
 # what they compute takes a core, or their rank has a number
 FIXED = {"imbalance", "hybrid_serial", "hybrid_unequal", "hybrid_thread", "imbalance_f", "large", "collective", "io",
          "io_mpi", "overlap", "slow_host"}
@@ -80,19 +87,35 @@ class Case:
         return seconds(done), json.loads(told.stdout)
 
 
-def judge(answer, kind, ranks, line, gain, bad):
+def way_of(name, cause):
+    """What is gained in the way that the program has; None: that is not told."""
+    way = cause.get(WAYS.get(name))
+    if way and WAYS[name] == "blocks":
+        return way["gain_s"] if way["count"] == BLOCKS else None
+    return way
+
+
+def is_in(gain, interval, bad):
+    """Two runs of one program differ."""
+    return interval["low"] - 0.05 * bad <= gain <= interval["high"] + 0.05 * bad
+
+
+def told(gain, interval, bad):
+    text = "in" if is_in(gain, interval, bad) else f"{gain:.2f} not in {interval['low']:.2f} to {interval['high']:.2f}"
+    return [text, (interval["high"] - interval["low"]) / gain if gain > 0 else float("nan")]
+
+
+def judge(name, answer, kind, ranks, line, gain, bad):
     causes = [c for c in answer["causes"] if c["kind"] not in NOT_THE_PROGRAM]
     if not causes:
-        return ["nothing", "", "", "", ""]
+        return ["nothing", "", "", "", "", "", ""]
     first = next((c for c in causes if c["kind"] == kind), causes[0]) if kind.startswith("wrong") else causes[0]
     lines = [hop.get("line") for hop in first["chain"]] + [place.get("line") for place in first["places"]]
-    low, high = first["gain_s"]["low"], first["gain_s"]["high"]
-    right = first["kind"] == kind
+    right, way = first["kind"] == kind, way_of(name, first)
     return [first["kind"] if not right else "right",
             "-" if ranks is None else "right" if first["ranks"] == ranks else str(first["ranks"]),
             "right" if line in lines else str(lines[:3]),
-            "in" if low - 0.05 * bad <= gain <= high + 0.05 * bad else f"{gain:.2f} not in {low:.2f} to {high:.2f}",
-            (high - low) / gain if gain > 0 else float("nan")]
+            *told(gain, first["gain_s"], bad), *(told(gain, way, bad) if way else ["-", ""])]
 
 
 def main():
@@ -114,15 +137,18 @@ def main():
                 mended = min(seconds(call([*case.start(ranks), "./" + name, "mended"], folder)) for _ in range(3))
                 for how, option in (("windows", []), ("trace", ["--trace"])):
                     bad, answer = case.explain(name, ranks, option)
-                    told = judge(answer, kind, expected_ranks(name, ranks, tested, rank), case.line, bad - mended, bad)
-                    rows.append((name, ranks, how, *told))
-                    if told[0] == "right" and told[-1] == told[-1]:
-                        widths[how].append(told[-1])
+                    row = judge(name, answer, kind, expected_ranks(name, ranks, tested, rank), case.line,
+                                bad - mended, bad)
+                    rows.append((name, ranks, how, *row))
+                    width = row[4] if row[6] == "" else row[6]
+                    if row[0] == "right" and width == width:
+                        widths[how].append(width)
                     print(f"{name:18}{ranks:4}  {how:8}", "  ".join(f"{t:.2f}" if isinstance(t, float) else str(t)
-                                                                  for t in told), flush=True)
+                                                                  for t in row), flush=True)
     right = [row for row in rows if row[3] == "right" and row[4] in ("right", "-") and row[5] == "right"]
+    ways = [row for row in rows if row[8] not in ("-", "")]
     print(f"{len(right)} of {len(rows)} right in kind, rank and line; gain in its interval: "
-          f"{sum(row[6] == 'in' for row in rows)}")
+          f"{sum(row[6] == 'in' for row in rows)}; of its way: {sum(row[8] == 'in' for row in ways)} of {len(ways)}")
     for how, each in widths.items():
         if each:
             print(f"{how}: the interval of the gain is {statistics.median(each):.0%} of it in the median")

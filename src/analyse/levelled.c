@@ -64,6 +64,8 @@ static float share_of(enum gn_level level, const struct times *t, double own, bo
         return is_late ? share_above(own, t->least) : 0;
     case GN_LEVEL_EVEN:
         return is_more ? (float)net.even * share_above(own, t->all) : 0;
+    case GN_LEVEL_HALF:
+        return is_late && own > t->others ? 0.5F : 0;
     default:
         return is_late && own > t->least ? 1 : 0;
     }

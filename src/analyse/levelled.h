@@ -20,6 +20,7 @@ enum gn_level {
                          waited, take the rest; and less of each, so that in all nobody does less than that:
                          what others do may be another end of the same loop */
     GN_LEVEL_GONE,    /* where they do more than the one that does least, nothing */
+    GN_LEVEL_HALF,    /* where they do more than the mean of the others, half as much */
     GN_LEVELS
 };
 

@@ -25,6 +25,19 @@ void gn_problem_limit(struct gn_problem *p, const struct gn_summary *s)
     p->lost_low_s = fmax(0, fmin(p->lost_low_s, p->lost_high_s));
     p->even_high_s = fmin(p->even_high_s, s->elapsed_s);
     p->even_low_s = fmax(0, fmin(p->even_low_s, p->even_high_s));
+    for (size_t i = 0; i < p->gain_count; i++) {
+        struct gn_problem_gain *gain = &p->gains[i];
+        gain->high_s = fmax(0, fmin(gain->high_s, s->elapsed_s));
+        gain->low_s = fmax(0, fmin(gain->low_s, gain->high_s));
+    }
+}
+
+const struct gn_problem_gain *gn_problem_gain_by(const struct gn_problem *p, enum gn_problem_how how)
+{
+    for (size_t i = 0; i < p->gain_count; i++)
+        if (p->gains[i].how == how)
+            return &p->gains[i];
+    return NULL;
 }
 
 void gn_problems_add(struct gn_problems *f, const struct gn_summary *s, struct gn_problem p)
@@ -880,15 +893,15 @@ static bool is_before_all(const struct gn_problems *problems, const struct gn_pr
     return true;
 }
 
-/* What is surely gained counts, what may be only among those that are alike. How a run starts and ends is no
- * remedy: it comes last. */
+/* The middle, by factors, of what is surely gained and what may be; of what may be nothing, only among those
+ * that are alike. How a run starts and ends is no remedy: it comes last. */
 static double worth(const struct gn_problem *p, const struct gn_summary *s)
 {
     /* what is next to nothing is not sure to be more */
     const double low = p->gain_low_s >= GN_PROBLEM_LEAST_SHARE * s->elapsed_s ? p->gain_low_s : 0;
     if (p->is_before_all)
         return INFINITY;
-    return p->is_startup ? -1 / (p->gain_high_s + 1) : low + 0.01 * p->gain_high_s;
+    return p->is_startup ? -1 / (p->gain_high_s + 1) : sqrt(low * p->gain_high_s) + 0.01 * p->gain_high_s;
 }
 
 static int compare(const void *left, const void *right)

@@ -80,7 +80,19 @@ struct gn_problem_meanwhile {
     double low, high; /* share of what is waited */
 };
 
-enum { GN_PROBLEM_PARTS = 7, GN_PROBLEM_PHASES = 6 };
+enum { GN_PROBLEM_PARTS = 7, GN_PROBLEM_PHASES = 6, GN_PROBLEM_GAINS = 3 };
+
+/* One way to mend it, and what the run gains so, by replay. */
+enum gn_problem_how {
+    GN_PROBLEM_LIKE,   /* who is late does as much as the others in the mean */
+    GN_PROBLEM_HALF,   /* who is late is twice as fast where it takes longer */
+    GN_PROBLEM_BLOCKS, /* in `count` blocks instead of each */
+};
+struct gn_problem_gain {
+    enum gn_problem_how how;
+    unsigned count;       /* of blocks */
+    double low_s, high_s; /* 0 ≤ low ≤ high */
+};
 
 /* A part of the run in which one rank is late. */
 struct gn_problem_phase {
@@ -127,6 +139,8 @@ struct gn_problem {
     double grows; /* the last fifth of the run takes so many times as long as the first one; 0: it does not */
     bool is_replayed;               /* the gain is by replay, and so is what was lost */
     double even_low_s, even_high_s; /* … if the work were spread evenly over all; 0: not replayed */
+    struct gn_problem_gain gains[GN_PROBLEM_GAINS];
+    size_t gain_count;
     struct gn_problem_hop hops[GN_PROBLEM_HOPS]; /* how it reaches the others */
     size_t hop_count;
     int64_t times;           /* that it was surely the last one; as it was seen */
@@ -203,6 +217,9 @@ double gn_problem_beyond_mean_s(const struct gn_summary *summary, const struct g
 
 /* Of a rank: the run stays as long as what any other one computes. */
 void gn_problem_limit_by_others(struct gn_problem *problem, const struct gn_summary *summary);
+
+/* What is gained in that way; NULL: not told. */
+const struct gn_problem_gain *gn_problem_gain_by(const struct gn_problem *problem, enum gn_problem_how how);
 
 /* Within what a run can lose and gain. */
 void gn_problem_limit(struct gn_problem *problem, const struct gn_summary *summary);

@@ -90,6 +90,18 @@ void gn_look_allow_for_repeats(const struct gn_look *l, struct gn_problem *p)
     p->assumes |= GN_PROBLEM_REPEATS;
 }
 
+void gn_look_tell_gain(const struct gn_look *l, struct gn_problem *p, struct gn_problem_gain gain)
+{
+    const double repeats_s = GN_PROBLEM_REPEATED_SHARE * l->s->elapsed_s;
+    gain.low_s -= repeats_s;
+    if (p->gain_count == GN_PROBLEM_GAINS || !isfinite(gain.high_s) || !(gain.low_s > 0))
+        return;
+    gain.high_s += repeats_s;
+    p->gains[p->gain_count++] = gain;
+    p->assumes |= GN_PROBLEM_REPEATS;
+    gn_problem_limit(p, l->s);
+}
+
 /* What of all ranks' time is such a call itself, whoever makes it; at most. */
 static double own_share(const struct gn_look *l, struct gn_call_place place)
 {

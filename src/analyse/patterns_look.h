@@ -11,7 +11,7 @@
 #include "analyse/site_tally.h"
 #include "analyse/seen.h"
 
-enum { GN_LOOKS = 4 };
+enum { GN_LOOKS = 6 };
 
 struct gn_look {
     struct gn_problems *problems;
@@ -76,6 +76,12 @@ void gn_look_tell_place(const struct gn_summary *summary, struct gn_problem *pro
 bool gn_look_has_problem(const struct gn_look *look, int rank);
 /* Whether the process takes messages from whoever sends one. */
 bool gn_look_takes_from_any(const struct gn_look *look, uint32_t process);
+
+/* That so much is gained in a way; where it may be nothing, that is not told. */
+void gn_look_tell_gain(const struct gn_look *look, struct gn_problem *problem, struct gn_problem_gain gain);
+/* … with one process twice as fast where it takes longer than the others. 0, or -ENOMEM with err set. */
+int gn_look_tell_half(const struct gn_look *look, struct gn_problem *problem, uint32_t process,
+                      struct gn_error *err);
 
 /* The run without all that is done for handing out work: no shorter than what any other rank computes. */
 double gn_look_without_master_s(const struct gn_look *look, uint32_t master);

@@ -77,7 +77,8 @@ static int replay(const struct gn_look *l, const struct stages *s, struct gn_rep
     const size_t count = l->seen->count;
     for (size_t i = 0; i < count; i++) {
         struct gn_whatif_result n[GN_LEVELS];
-        l->each[i] = l->each[count + i] = (struct gn_span){0, 0};
+        for (size_t kind = 0; kind < 4; kind++)
+            l->each[kind * count + i] = (struct gn_span){0, 0};
         if (count > 1 && gn_late_phase_of_slice(&l->phases, i) < 0) /* a window of no phase stays as it is */
             continue;
         const int code = gn_levels_replay_phases(s->levels, &l->phases, i, n, err);
@@ -85,14 +86,23 @@ static int replay(const struct gn_look *l, const struct stages *s, struct gn_rep
             return code;
         l->each[i] = reduction_of(&n[GN_LEVEL_MEAN], &n[GN_LEVEL_FASTEST]);
         l->each[count + i] = reduction_of(&n[GN_LEVEL_EVEN], &n[GN_LEVEL_EVEN]);
+        l->each[2 * count + i] = reduction_of(&n[GN_LEVEL_MEAN], &n[GN_LEVEL_MEAN]);
+        l->each[3 * count + i] = reduction_of(&n[GN_LEVEL_HALF], &n[GN_LEVEL_HALF]);
     }
+    *r = (struct gn_replayed){.chance_ns = 0};
     if (count > 1) {
         r->like = gn_seen_total(l->seen, l->each);
         r->even = gn_seen_total(l->seen, l->each + count);
+        r->mean = gn_seen_total(l->seen, l->each + 2 * count);
+        r->half = gn_seen_total(l->seen, l->each + 3 * count);
     } else { /* all that is asked for, else there are no phases */
         r->like = l->each[0];
         r->even = l->each[1];
+        r->mean = l->each[2];
+        r->half = l->each[3];
         r->like.hi_ns += at_ends_ns(&l->phases, r->like.hi_ns);
+        r->mean.hi_ns += at_ends_ns(&l->phases, r->mean.hi_ns);
+        r->half.hi_ns += at_ends_ns(&l->phases, r->half.hi_ns);
     }
     return 0;
 }
@@ -239,6 +249,7 @@ static void add(const struct gn_look *l, const struct stages *s, const struct gn
     gn_look_tell_late(l, &p);
     gn_look_tell_times(l, &p, &latest);
     gn_look_allow_for_repeats(l, &p);
+    gn_look_tell_gains(l, &p, r);
     if (most_waited_in(l, &call)) {
         gn_look_tell_chain(l, &p, latest, &call, 1);
         p.row = gn_look_row(l->s, gn_call_place_at(l->seen->definitions, call.region, call.path));

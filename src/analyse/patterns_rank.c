@@ -37,6 +37,21 @@ struct gn_span gn_look_by_chance(const struct gn_replayed *r, struct gn_span spa
     return (struct gn_span){fmax(0, span.lo_ns - ns), span.hi_ns > 0 ? span.hi_ns + ns : span.hi_ns};
 }
 
+static void tell_half(const struct gn_look *l, struct gn_problem *p, const struct gn_replayed *r)
+{
+    const struct gn_span half = gn_look_by_chance(r, r->half);
+    gn_look_tell_gain(l, p,
+                      (struct gn_problem_gain){GN_PROBLEM_HALF, 0, half.lo_ns * 1e-9, half.hi_ns * 1e-9});
+}
+
+void gn_look_tell_gains(const struct gn_look *l, struct gn_problem *p, const struct gn_replayed *r)
+{
+    const struct gn_span like = gn_look_by_chance(r, r->mean);
+    gn_look_tell_gain(l, p,
+                      (struct gn_problem_gain){GN_PROBLEM_LIKE, 0, like.lo_ns * 1e-9, like.hi_ns * 1e-9});
+    tell_half(l, p, r);
+}
+
 int gn_look_replay(const struct gn_look *l, struct gn_replayed *r, struct gn_error *err)
 {
     const size_t count = l->seen->count;
@@ -55,6 +70,10 @@ int gn_look_replay(const struct gn_look *l, struct gn_replayed *r, struct gn_err
             fmax(0, fmin(mean->reduction_lo_ns, fastest->reduction_lo_ns)), l->each[i].hi_ns};
         l->each[count + i] = reduction_of(&n[GN_LEVEL_EVEN]);
         l->each[2 * count + i] = reduction_of(&n[GN_LEVEL_GONE]);
+        l->each[4 * count + i] =
+            (struct gn_span){fmax(0, fmin(mean->reduction_lo_ns, n[GN_LEVEL_NET].reduction_lo_ns)),
+                             fmax(0, mean->reduction_hi_ns)};
+        l->each[5 * count + i] = reduction_of(&n[GN_LEVEL_HALF]);
     }
     gn_levels_close(&levels);
     if (code < 0)
@@ -64,6 +83,8 @@ int gn_look_replay(const struct gn_look *l, struct gn_replayed *r, struct gn_err
     r->even = gn_seen_total(l->seen, l->each + count);
     r->gone = gn_seen_total(l->seen, l->each + 2 * count);
     r->gross = gn_seen_total(l->seen, l->each + 3 * count);
+    r->mean = gn_seen_total(l->seen, l->each + 4 * count);
+    r->half = gn_seen_total(l->seen, l->each + 5 * count);
     return 0;
 }
 
@@ -250,6 +271,19 @@ double gn_look_tell_times(const struct gn_look *l, struct gn_problem *p, uint32_
     return certain_s;
 }
 
+int gn_look_tell_half(const struct gn_look *l, struct gn_problem *p, uint32_t process, struct gn_error *err)
+{
+    struct gn_replayed r;
+    if (l->sections.site_count == 0)
+        return 0;
+    for (uint32_t i = 0; i < l->seen->definitions->process_count; i++)
+        l->late[i] = i == process;
+    const int code = gn_look_replay(l, &r, err);
+    if (code == 0)
+        tell_half(l, p, &r);
+    return code;
+}
+
 /* Others wait for its messages, which it sends to whoever asks: nothing is known of another order. */
 static bool see_master(const struct gn_look *l, struct gn_problem *p, uint32_t process)
 {
@@ -372,7 +406,7 @@ int gn_look_see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_er
     if (code < 0)
         return code;
     if (see_master(l, p, process))
-        return 0;
+        return gn_look_tell_half(l, p, process, err);
     if (is_artefact(l, p, process)) {
         p->lost_low_s = p->lost_high_s = p->gain_low_s = p->gain_high_s = 0;
         return 0;
@@ -413,6 +447,11 @@ int gn_look_see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_er
                 fmin(p->gain_low_s, fmax(0, p->even_low_s - GN_PROBLEM_REPEATED_SHARE * l->s->elapsed_s));
             p->lost_low_s = fmin(p->lost_low_s, fmax(p->even_low_s, even_s));
         }
+    }
+    if (p->is_replayed) {
+        r.mean.hi_ns = fmax(r.mean.hi_ns, fmin(waited_s, high) * 1e9);
+        r.half.hi_ns = fmax(r.half.hi_ns, fmin(waited_s, p->own_s / 2) * 1e9);
+        gn_look_tell_gains(l, p, &r);
     }
     p->assumes |= gn_look_assumed(l);
     /* that as much was waited for it is certain, and so is that it was computing meanwhile */

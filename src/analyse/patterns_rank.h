@@ -6,7 +6,9 @@
 
 /* How much shorter the run is in replays of it, for those of look->late. */
 struct gn_replayed {
-    struct gn_span like;  /* with the late ones like the others */
+    struct gn_span like;  /* with the late ones like the others, in the mean or as the fastest of them */
+    struct gn_span mean;  /* … in the mean */
+    struct gn_span half;  /* with the late ones twice as fast where they take longer */
     struct gn_span even;  /* with the work spread evenly */
     struct gn_span gone;  /* without that work of the late ones */
     struct gn_span gross; /* like, though they do less elsewhere than the others */
@@ -15,6 +17,10 @@ struct gn_replayed {
 /* What another run would gain is no better known than by chance. */
 struct gn_span gn_look_by_chance(const struct gn_replayed *replayed, struct gn_span span);
 int gn_look_replay(const struct gn_look *look, struct gn_replayed *replayed, struct gn_error *err);
+
+/* What is gained where those that are late are like the others, or twice as fast. */
+void gn_look_tell_gains(const struct gn_look *look, struct gn_problem *problem,
+                        const struct gn_replayed *replayed);
 
 /* When those of look->late were the last ones, in the call in which the one that most is waited for was so
  * most. *latest: that one. Returns what of it is certain, s. */

@@ -152,19 +152,29 @@ void gn_seen_tell_waited(const struct gn_seen *seen, struct gn_summary *s)
  * is. */
 static void allow_for_own_cost(const struct gn_look *l)
 {
+    static const double too_much = 0.02;
     const double share = gn_seen_is_virtual(l->seen) ? gn_seen_own_share(l->seen) : l->s->own_share;
     const double gone_ns = l->seen->gone_ns; /* most likely: somewhere between the two */
     const double unsure_s =
         (fmax(l->seen->gone.hi_ns - gone_ns, gone_ns - l->seen->gone.lo_ns) + GN_OWN_COST_BESIDE * gone_ns) *
         1e-9;
-    if (share < GN_PROBLEM_REPEATED_SHARE) /* it changes no more than runs differ by */
+    const double beside = GN_OWN_COST_BESIDE * share; /* what is computed longer is measured, too */
+    if (share < GN_PROBLEM_REPEATED_SHARE)            /* it changes no more than runs differ by */
         return;
     for (size_t i = 0; i < l->problems->count; i++) {
         struct gn_problem *p = &l->problems->items[i];
+        if (!(p->gain_high_s > 0)) /* it turned out to be none */
+            continue;
         p->assumes |= GN_PROBLEM_OWN_COST;
         p->sure = GN_PROBLEM_POSSIBLE;
-        p->gain_low_s = fmax(0, p->gain_low_s - unsure_s);
-        p->gain_high_s += unsure_s;
+        p->gain_low_s = fmax(0, p->gain_low_s * (1 - beside) - unsure_s);
+        p->gain_high_s = p->gain_high_s * (1 + beside) + unsure_s;
+        if (share >= too_much) /* what one way gains, and what another one, is not known so closely */
+            p->gain_count = 0;
+        for (size_t k = 0; k < p->gain_count; k++) {
+            p->gains[k].low_s = p->gains[k].low_s * (1 - beside) - unsure_s;
+            p->gains[k].high_s = p->gains[k].high_s * (1 + beside) + unsure_s;
+        }
         gn_problem_limit(p, l->s);
     }
 }
@@ -181,6 +191,8 @@ static void allow_for_cores(const struct gn_look *l)
         if (p->is_of_cores)
             continue;
         p->gain_low_s = p->lost_low_s = p->even_low_s = 0;
+        for (size_t k = 0; k < p->gain_count; k++)
+            p->gains[k].low_s = 0;
         p->sure = GN_PROBLEM_POSSIBLE;
         p->assumes |= GN_PROBLEM_CORES;
     }

@@ -96,6 +96,7 @@ static int join_slacks(const struct gn_look *l, struct gn_error *err)
     p.even_high_s = even.hi_ns * 1e-9;
     p.is_replayed = true;
     gn_look_allow_for_repeats(l, &p);
+    gn_look_tell_gains(l, &p, &r);
     gn_look_tell_chain(l, &p, latest, NULL, GN_PROBLEM_HOPS);
     const int told = gn_look_tell_meanwhile(l, &p, err);
     gn_problems_add(all, l->s, p);

@@ -1,4 +1,5 @@
 /* Waits that no rank's totals explain, told apart by who is waited for in a call. */
+#include "analyse/blocks.h"
 #include "analyse/patterns_look.h"
 #include "analyse/sooner.h"
 #include "event/activity.h"
@@ -314,6 +315,41 @@ static int replay_sooner(const struct gn_look *l, const struct node *n, struct g
     return 0;
 }
 
+/* Smaller blocks in all calls that are of pipes: the least number of these with which next to as much is
+ * gained as with the best one; what half as large ones gain, anybody does. */
+static int replay_blocks(const struct gn_look *l, const struct node *nodes, size_t count,
+                         struct gn_problem *p, struct gn_error *err)
+{
+    enum { MOST_TIMES = 7 }; /* halved: 128 blocks */
+    static const double nearly = 0.9;
+    bool *is_of_pipe = calloc(l->seen->site_count + 1, sizeof *is_of_pipe);
+    struct gn_span gains[MOST_TIMES], *best = &gains[0], *chosen = &gains[0];
+    int code = is_of_pipe ? 0 : gn_fail(err, -ENOMEM, "no memory for %zu calls", l->seen->site_count);
+    for (size_t i = 0; i < count && is_of_pipe; i++) {
+        const int64_t site = gn_seen_site_of(l->seen, nodes[i].region, nodes[i].path);
+        if (site >= 0)
+            is_of_pipe[site] |= nodes[i].pattern == &pipeline;
+    }
+    for (int times = 0; times < MOST_TIMES && code == 0; times++) {
+        for (size_t i = 0; i < l->seen->count && code == 0; i++) {
+            code = gn_blocks_find(&l->each[i], l->seen, i, is_of_pipe, 2U << times, err);
+            l->each[i] = (struct gn_span){fmax(0, l->each[i].lo_ns), fmax(0, l->each[i].hi_ns)};
+        }
+        gains[times] = code == 0 ? gn_seen_total(l->seen, l->each) : (struct gn_span){0, 0};
+        best = gains[times].lo_ns > best->lo_ns ? &gains[times] : best;
+    }
+    free(is_of_pipe);
+    if (code < 0 || !(best->lo_ns * 1e-9 >= GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s))
+        return code;
+    while (chosen->lo_ns < nearly * best->lo_ns)
+        chosen++;
+    gn_look_tell_gain(l, p,
+                      (struct gn_problem_gain){GN_PROBLEM_BLOCKS, 2U << (chosen - gains),
+                                               chosen->lo_ns * 1e-9, chosen->hi_ns * 1e-9});
+    p->gain_low_s = fmax(0, gains[0].lo_ns * 1e-9 - GN_PROBLEM_REPEATED_SHARE * l->s->elapsed_s);
+    return 0;
+}
+
 /* Who waits for answers could do as much else as it waits for them, if there is as much; who waits for
  * whoever sends something has several on their way already, and its part of the others' work is all that it
  * could do. */
@@ -581,6 +617,10 @@ int gn_look_at_waits(const struct gn_look *l, struct gn_error *err)
                 p.sure = GN_PROBLEM_POSSIBLE;
             if (goes_along(l, &p))
                 continue;
+            if (code == 0 && p.pattern == &gn_problem_master)
+                code = gn_look_tell_half(l, &p, nodes[i].most, err);
+            if (code == 0 && p.pattern == &pipeline)
+                code = replay_blocks(l, nodes, count, &p, err);
             if (p.pattern == &turns && tell_section(l, &nodes[i], &p)) {
                 gn_problems_add(l->problems, l->s, p);
                 continue;

@@ -167,12 +167,13 @@ static void go_ahead(struct gn_whatif_pass *p, uint32_t number, const struct gn_
     const struct gn_call *call = &p->h->calls[number];
     struct gn_reduction *moved = &p->moved[call->location];
     p->gives[number] = p->entered[number];
-    if (!what->ahead[number]) {
+    if (!(what->ahead[number] > 0)) {
         *moved = (struct gn_reduction){0, 0};
         return;
     }
     for (uint32_t i = call->first_piece; i < call->first_piece + call->piece_count; i++) {
-        const double stays = 1 - gn_whatif_share(what, p->h, call, p->h->pieces[i].activity);
+        const double stays =
+            what->ahead[number] * (1 - gn_whatif_share(what, p->h, call, p->h->pieces[i].activity));
         moved->lo += p->h->pieces[i].kind == GN_PIECE_ALONE ? stays * p->h->pieces[i].lo_ns : 0;
         moved->hi += stays * p->h->pieces[i].hi_ns;
     }

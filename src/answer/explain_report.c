@@ -159,16 +159,71 @@ static void phases_text(const struct gn_summary *s, const struct gn_problem *p, 
     }
 }
 
+/* "the run takes 3.1 to 3.2 s", were so much gained. */
+static const char *length_text(const struct gn_summary *s, double low_s, double high_s,
+                               char text[GN_SPAN_TEXT])
+{
+    return gn_span_time((s->elapsed_s - high_s) * 1e9, (s->elapsed_s - low_s) * 1e9, text);
+}
+
+/* In what way, and with how many blocks. */
+static const char *how_text(const struct gn_problem *p, const struct gn_problem_gain *gain, char text[128])
+{
+    const char *who = p->late_count > 1 ? "these ranks" : "this rank";
+    switch (gain->how) {
+    case GN_PROBLEM_LIKE:
+        if (p->pattern->replay)
+            return p->pattern->replay;
+        snprintf(text, 128, "with %s like the others", who);
+        break;
+    case GN_PROBLEM_HALF:
+        snprintf(text, 128, "with %s twice as fast where %s longer", p->phase_count > 0 ? "each" : who,
+                 p->late_count > 1 && p->phase_count == 0 ? "they take" : "it takes");
+        break;
+    case GN_PROBLEM_BLOCKS:
+        snprintf(text, 128, "in %u blocks instead of each", gain->count);
+    }
+    return text;
+}
+
+/* What the run would take, in each way to mend it that was replayed; else were it mended somehow. */
+static void mended_text(const struct gn_summary *s, const struct gn_problem *p, FILE *out)
+{
+    char length[GN_SPAN_TEXT], how[128];
+    const char *between = "";
+    if (p->gain_count > 0)
+        fprintf(out, "   replayed, the run takes ");
+    else
+        fprintf(out, "   %s%s, the run takes %s", p->is_replayed ? "replayed, " : "were it mended",
+                !p->is_replayed      ? ""
+                : p->pattern->replay ? p->pattern->replay
+                : p->late_count > 1  ? "with these ranks like the others"
+                                     : "with this rank like the others",
+                length_text(s, p->gain_low_s, p->gain_high_s, length));
+    for (size_t i = 0; i < p->gain_count; i++) {
+        fprintf(out, "%s%s %s", between, length_text(s, p->gains[i].low_s, p->gains[i].high_s, length),
+                how_text(p, &p->gains[i], how));
+        between = ", ";
+    }
+    if (p->even_high_s > 0)
+        fprintf(out, ", %s spread evenly", length_text(s, p->even_low_s, p->even_high_s, length));
+    between = "; if ";
+    for (size_t k = 0; k < sizeof assumptions / sizeof *assumptions; k++)
+        if (p->assumes & assumptions[k].bit) {
+            fprintf(out, "%s%s", between, assumptions[k].text);
+            between = ", ";
+        }
+    fputc('\n', out);
+}
+
 static void problem_text(const struct gn_explain_report *r, size_t i, const struct gn_terminal *terminal,
                          FILE *out)
 {
     const struct gn_summary *s = r->summary;
     const struct gn_problem *p = &r->problems->items[i];
     const struct gn_activity_row *waits = waited_in(s, p);
-    char cause[2 * TEXT], lost[GN_SPAN_TEXT], share[GN_SPAN_TEXT], length[GN_SPAN_TEXT],
-        all[GN_QUANTITY_TEXT], name[TEXT], replayed[128], doubt[GN_PROBLEM_DOUBT];
-    const char *between = "";
-    snprintf(replayed, sizeof replayed, "replayed, %s", p->pattern->replay ? p->pattern->replay : "");
+    char cause[2 * TEXT], lost[GN_SPAN_TEXT], share[GN_SPAN_TEXT], all[GN_QUANTITY_TEXT], name[TEXT],
+        doubt[GN_PROBLEM_DOUBT];
     gn_problem_text(s, p, terminal, cause, sizeof cause);
     gn_problem_doubt_text(r->problems, p, doubt);
     fprintf(out, "%zu. %s%s%s: %s of %s (%s): %s.   %s%s%s\n", i + 1, gn_shade(terminal, GN_BOLD),
@@ -189,23 +244,8 @@ static void problem_text(const struct gn_explain_report *r, size_t i, const stru
     if (gn_problem_difference_text(s, p, name, sizeof name)[0])
         fprintf(out, "   what differs: %s\n", name);
     not_because_text(p, out);
-    fprintf(
-        out, "   %s, the run takes %s, if ",
-        !p->is_replayed      ? "were it mended"
-        : p->pattern->replay ? replayed
-        : p->late_count > 1  ? "replayed, with these ranks like the others"
-                             : "replayed, with this rank like the others",
-        gn_span_time((s->elapsed_s - p->gain_high_s) * 1e9, (s->elapsed_s - p->gain_low_s) * 1e9, length));
-    for (size_t k = 0; k < sizeof assumptions / sizeof *assumptions; k++)
-        if (p->assumes & assumptions[k].bit) {
-            fprintf(out, "%s%s", between, assumptions[k].text);
-            between = ", ";
-        }
-    if (p->even_high_s > 0)
-        fprintf(out, "; spread evenly, %s",
-                gn_span_time((s->elapsed_s - p->even_high_s) * 1e9, (s->elapsed_s - p->even_low_s) * 1e9,
-                             length));
-    fprintf(out, "\n   try: %s\n", p->pattern->remedy);
+    mended_text(s, p, out);
+    fprintf(out, "   try: %s\n", p->pattern->remedy);
 }
 
 static void slack_text(const struct gn_problem_slack *slack, const struct gn_terminal *terminal, FILE *out)
@@ -474,6 +514,21 @@ static json_t *phases_array(const struct gn_problem *p)
     return array;
 }
 
+/* null: not told */
+static json_t *gain_object(const struct gn_problem *p, enum gn_problem_how how)
+{
+    const struct gn_problem_gain *gain = gn_problem_gain_by(p, how);
+    return gain ? interval(gain->low_s, gain->high_s) : json_null();
+}
+
+static json_t *blocks_object(const struct gn_problem *p)
+{
+    const struct gn_problem_gain *gain = gn_problem_gain_by(p, GN_PROBLEM_BLOCKS);
+    return gain ? json_pack("{s:i, s:o}", "count", (int)gain->count, "gain_s",
+                            interval(gain->low_s, gain->high_s))
+                : json_null();
+}
+
 static json_t *slack_array(const struct gn_problems *problems)
 {
     json_t *array = json_array();
@@ -524,6 +579,12 @@ static json_t *problem_object(const struct gn_explain_report *r, const struct gn
     if (object)
         json_object_set_new(object, "even_s",
                             p->even_high_s > 0 ? interval(p->even_low_s, p->even_high_s) : json_null());
+    if (object)
+        json_object_set_new(object, "like_s", gain_object(p, GN_PROBLEM_LIKE));
+    if (object)
+        json_object_set_new(object, "half_s", gain_object(p, GN_PROBLEM_HALF));
+    if (object)
+        json_object_set_new(object, "blocks", blocks_object(p));
     if (object)
         json_object_set_new(object, "steps", p->times > 0 ? steps_object(p) : json_null());
     return object;

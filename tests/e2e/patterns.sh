@@ -81,6 +81,12 @@ if program == "slack":
 # two runs of one program differ, by a tenth of what they take at most where nothing else is done
 gain = bad - mended
 assert others or first["gain_s"]["low"] - 0.1 * bad <= gain <= first["gain_s"]["high"] + 0.1 * bad, (gain, first["gain_s"])
+# of each way to mend it by itself, too
+if program.startswith("pipeline") and not others:
+    assert first["blocks"]["count"] >= 2 and first["blocks"]["gain_s"]["low"] > 0, first["blocks"]
+if program in ("imbalance", "imbalance_f", "chain", "several") and not others:
+    like = first["like_s"]
+    assert like["low"] - 0.1 * bad <= gain <= like["high"] + 0.1 * bad, (gain, like)
 EOP
 
 # judge HOW OPTION...: measures it, and says whether the first cause is the right one
