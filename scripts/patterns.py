@@ -44,6 +44,8 @@ def expected_ranks(name, ranks, tested, rank):
     if rank == "-":
         return None
     late = [int(r) for r in rank.split(",")]
+    if name in ("phases", "phases_apart"): # the first and the last one
+        return [0, ranks - 1]
     if name in ("late_sender", "late_receiver"): # in pairs
         late = list(range(late[0], ranks, 2))
     if ranks != tested and name in ("chain", "several", "slack", "hybrid_thread"):

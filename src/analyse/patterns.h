@@ -77,6 +77,7 @@ struct gn_problem_meanwhile {
     const char *call, *function, *file; /* NULL: of other, and of a region */
     const char *region;                 /* NULL: none */
     int line;
+    int waits_for;    /* of "waits": the rank that is most waited for there; -1: not known */
     double low, high; /* share of what is waited */
 };
 

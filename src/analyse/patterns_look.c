@@ -173,6 +173,25 @@ void gn_look_tell_chain(const struct gn_look *l, struct gn_problem *p, uint32_t 
         tell_hop(l, &chain.hops[i], &p->hops[i]);
 }
 
+/* Whom the process waits for most in the calls of a site: a rank; -1: nobody was seen. */
+static int waits_for(const struct gn_look *l, size_t site, uint32_t process)
+{
+    const struct gn_definitions *d = l->seen->definitions;
+    double *ns = calloc(d->process_count + 1, sizeof *ns);
+    uint32_t most = GN_NONE;
+    for (size_t i = 0; ns && i < l->edge_count; i++) {
+        const struct gn_wait_edge *e = &l->edges[i].edge;
+        if (e->giver == GN_NONE || d->locations[e->location].process != process ||
+            gn_seen_site_of(l->seen, e->region, e->path) != (int64_t)site)
+            continue;
+        const uint32_t giver = d->locations[e->giver].process;
+        ns[giver] += e->lo_ns + e->hi_ns;
+        most = ns[giver] > 0 && (most == GN_NONE || ns[giver] > ns[most]) ? giver : most;
+    }
+    free(ns);
+    return most == GN_NONE ? -1 : gn_look_rank(l, most);
+}
+
 int gn_look_tell_meanwhile(const struct gn_look *l, struct gn_problem *p, struct gn_error *err)
 {
     static const char *const kinds[] = {"computes", "waits", "calls", "other"};
@@ -198,6 +217,7 @@ int gn_look_tell_meanwhile(const struct gn_look *l, struct gn_problem *p, struct
             place.file,
             in_region ? gn_region_called(l->seen->definitions, part->region) : NULL,
             place.line,
+            part->kind == GN_MEANWHILE_WAITS ? waits_for(l, part->site, process) : -1,
             part->low,
             part->high};
     }

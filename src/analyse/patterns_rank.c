@@ -47,8 +47,8 @@ static void tell_half(const struct gn_look *l, struct gn_problem *p, const struc
 void gn_look_tell_gains(const struct gn_look *l, struct gn_problem *p, const struct gn_replayed *r)
 {
     const struct gn_span like = gn_look_by_chance(r, r->mean);
-    gn_look_tell_gain(l, p,
-                      (struct gn_problem_gain){GN_PROBLEM_LIKE, 0, like.lo_ns * 1e-9, like.hi_ns * 1e-9});
+    const double high_s = fmin(like.hi_ns * 1e-9, p->gain_high_s);
+    gn_look_tell_gain(l, p, (struct gn_problem_gain){GN_PROBLEM_LIKE, 0, like.lo_ns * 1e-9, high_s});
     tell_half(l, p, r);
 }
 

@@ -42,6 +42,8 @@ static void see_collective(const struct gn_look *l, struct gn_problem *p)
     p->gain_high_s = p->lost_high_s = fmin(p->lost_high_s, fmax(0, mean_s - waited.lo_ns * 1e-9 / ranks));
     p->lost_low_s = fmin(p->lost_low_s, p->lost_high_s);
     p->assumes = (p->assumes & ~(unsigned)GN_PROBLEM_TURNS) | gn_look_assumed(l);
+    gn_look_tell_gain(l, p,
+                      (struct gn_problem_gain){GN_PROBLEM_HALF, 0, p->lost_low_s / 2, p->lost_high_s / 2});
 }
 
 /* Messages cost no more than what is not waiting for them. */

@@ -131,6 +131,8 @@ static void meanwhile_text(const struct gn_problem *p, FILE *out)
             continue;
         fprintf(out, "%s %s", strcmp(m->what, "computes") == 0 ? " after" : " in",
                 gn_problem_call(m->call, m->function, m->file, m->line, call, sizeof call));
+        if (m->waits_for >= 0)
+            fprintf(out, " for rank %d", m->waits_for);
     }
     if (p->meanwhile_count > 0)
         fputc('\n', out);
@@ -169,7 +171,7 @@ static const char *length_text(const struct gn_summary *s, double low_s, double 
 /* In what way, and with how many blocks. */
 static const char *how_text(const struct gn_problem *p, const struct gn_problem_gain *gain, char text[128])
 {
-    const char *who = p->late_count > 1 ? "these ranks" : "this rank";
+    const char *who = p->is_of_all ? "the calls" : p->late_count > 1 ? "these ranks" : "this rank";
     switch (gain->how) {
     case GN_PROBLEM_LIKE:
         if (p->pattern->replay)
@@ -177,8 +179,10 @@ static const char *how_text(const struct gn_problem *p, const struct gn_problem_
         snprintf(text, 128, "with %s like the others", who);
         break;
     case GN_PROBLEM_HALF:
-        snprintf(text, 128, "with %s twice as fast where %s longer", p->phase_count > 0 ? "each" : who,
-                 p->late_count > 1 && p->phase_count == 0 ? "they take" : "it takes");
+        snprintf(text, 128, "with %s twice as fast%s", p->phase_count > 0 ? "each" : who,
+                 p->is_of_all                               ? ""
+                 : p->late_count > 1 && p->phase_count == 0 ? " where they take longer"
+                                                            : " where it takes longer");
         break;
     case GN_PROBLEM_BLOCKS:
         snprintf(text, 128, "in %u blocks instead of each", gain->count);
@@ -487,12 +491,13 @@ static json_t *meanwhile_array(const struct gn_problem *p)
     json_t *array = json_array();
     for (size_t i = 0; i < p->meanwhile_count; i++) {
         const struct gn_problem_meanwhile *m = &p->meanwhile[i];
-        json_array_append_new(array,
-                              json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "what", m->what, "region",
-                                        text_or_null(m->region), "call", text_or_null(m->call), "function",
-                                        text_or_null(m->function), "file", text_or_null(m->file), "line",
-                                        m->line > 0 ? json_integer(m->line) : json_null(), "share",
-                                        interval(m->low, m->high)));
+        json_array_append_new(
+            array,
+            json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "what", m->what, "waits_for",
+                      m->waits_for >= 0 ? json_integer(m->waits_for) : json_null(), "region",
+                      text_or_null(m->region), "call", text_or_null(m->call), "function",
+                      text_or_null(m->function), "file", text_or_null(m->file), "line",
+                      m->line > 0 ? json_integer(m->line) : json_null(), "share", interval(m->low, m->high)));
     }
     return array;
 }
