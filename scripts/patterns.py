@@ -23,8 +23,7 @@ NOT_THE_PROGRAM = {"preempted", "oversubscribed", "preempted rank", "MPI_Init an
 # in which way the switch mends them; the others' in none that is told apart
 WAYS = {"imbalance": "like_s", "imbalance_f": "like_s", "chain": "like_s", "several": "like_s", "slack": "like_s",
         "meanwhile": "like_s", "hybrid_thread": "like_s", "phases": "even_s", "phases_apart": "even_s",
-        "alternating": "even_s", "hybrid_serial": "even_s", "hybrid_unequal": "even_s", "pipeline": "blocks",
-        "pipeline_f": "blocks"}
+        "alternating": "even_s", "pipeline": "blocks", "pipeline_f": "blocks"}
 BLOCKS = 8 # of the pipelines that are mended
 # what they compute takes a core, or their rank has a number
 FIXED = {"imbalance", "hybrid_serial", "hybrid_unequal", "hybrid_thread", "imbalance_f", "large", "collective", "io",

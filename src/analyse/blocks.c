@@ -4,17 +4,22 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { LONGEST_WALK = 256 };           /* calls */
+static const double nothing_ns = 5000; /* between two calls that belong together */
+static const double dear = 4;          /* a send and its completion, both ends */
+
 /* Of one replay. */
 struct pipe {
     const struct gn_seen *seen;
     const struct gn_history *h;
     const bool *is_of_pipe;
-    uint32_t *next;      /* [call_count] at its location; GN_NONE: there is none */
-    float *least, *most; /* [call_count] of those that send: gn_whatif's, of all but one part */
-    float *none;         /* [call_count] */
-    double *messages;    /* [location_count] that it sends and receives there */
-    double *sends_ns;    /* how long they took in their calls, which are each */
-    size_t send_count;   /* … so many */
+    uint32_t *next;       /* [call_count] at its location; GN_NONE: there is none */
+    uint32_t *sends_to;   /* [call_count] process that receives there; GN_NONE: nobody does */
+    double *least, *most; /* [call_count] what is computed ahead of those that send, and can be behind them */
+    float *none;          /* [call_count] */
+    double *messages;     /* [location_count] that it sends and receives there */
+    double *sends_ns;     /* how long they took in their calls, which are each */
+    size_t send_count;    /* … so many */
 };
 
 static bool receives(const struct pipe *p, const struct gn_call *call)
@@ -25,33 +30,74 @@ static bool receives(const struct pipe *p, const struct gn_call *call)
     return site >= 0 && p->is_of_pipe[site];
 }
 
-static void find_next(struct pipe *p)
+/* Nothing that is computed ahead of it is moved behind it, or the other way. */
+static bool is_gathering(const struct pipe *p, const struct gn_call *call)
 {
-    for (size_t c = 0; c < p->h->call_count; c++)
-        p->next[c] = GN_NONE;
-    for (size_t c = 0; c < p->h->call_count; c++)
-        if (p->h->calls[c].before != GN_NONE)
-            p->next[p->h->calls[c].before] = (uint32_t)c;
+    for (uint32_t i = call->first_take; i < call->first_take + call->take_count; i++)
+        if (p->h->takes[i].kind == GN_TAKE_GATHERING)
+            return true;
+    return call->region == GN_NONE;
 }
 
-/* What is computed with what a call has received: until the first call that is no other receive of these. */
+static void find_calls(struct pipe *p)
+{
+    const struct gn_history *h = p->h;
+    for (size_t c = 0; c < h->call_count; c++)
+        p->next[c] = p->sends_to[c] = GN_NONE;
+    for (size_t c = 0; c < h->call_count; c++) {
+        const struct gn_call *call = &h->calls[c];
+        if (call->before != GN_NONE)
+            p->next[call->before] = (uint32_t)c;
+        for (uint32_t i = call->first_take; i < call->first_take + call->take_count && receives(p, call); i++)
+            if (h->takes[i].kind == GN_TAKE_MESSAGE)
+                p->sends_to[h->takes[i].from] = h->definitions->locations[call->location].process;
+    }
+}
+
+/* What is surely computed with what a call has received: until the pipe's next call; other receives of it
+ * that follow at once belong to it. */
 static double computed_with_ns(const struct pipe *p, uint32_t received)
 {
     double ns = 0;
-    for (uint32_t c = p->next[received]; c != GN_NONE; c = p->next[c]) {
-        ns += gn_computed_before(p->h, &p->h->calls[c]);
-        if (!receives(p, &p->h->calls[c]))
+    uint32_t c = p->next[received];
+    for (int i = 0; i < LONGEST_WALK && c != GN_NONE; i++, c = p->next[c]) {
+        const struct gn_call *call = &p->h->calls[c];
+        ns += gn_computed_before(p->h, call);
+        if (p->sends_to[c] != GN_NONE || (receives(p, call) && ns > nothing_ns) || is_gathering(p, call))
             break;
     }
     return ns;
 }
 
+/* What is computed for what a call sends: since the pipe's call before it; other sends just before it belong
+ * to it. At most, since the one before that it sent to the same rank. */
+static struct gn_span computed_for(const struct pipe *p, uint32_t sends)
+{
+    struct gn_span ns = {0, 0};
+    bool is_sure = true;
+    for (int i = 0; i < LONGEST_WALK; i++) {
+        const uint32_t before = p->h->calls[sends].before;
+        const double here_ns = gn_computed_before(p->h, &p->h->calls[sends]);
+        ns.lo_ns += is_sure ? here_ns : 0;
+        ns.hi_ns += here_ns;
+        if (before == GN_NONE || receives(p, &p->h->calls[before]) || is_gathering(p, &p->h->calls[before]) ||
+            (p->sends_to[before] != GN_NONE && p->sends_to[before] == p->sends_to[sends]))
+            return ns;
+        is_sure = is_sure && (p->sends_to[before] == GN_NONE || ns.lo_ns <= nothing_ns);
+        sends = before;
+    }
+    return (struct gn_span){0, ns.hi_ns};
+}
+
 /* What one sends and the other one waits for comes at most so much earlier that it is sent after one part of
- * what its sender computes; and surely so much that the receiver still computes its last part when the last
- * one has come: by no more than it computes with it. (It gains more where its sender waits in between.) */
-static void find_ahead(struct pipe *p)
+ * what its sender computes for it; and surely so much that the receiver still computes its last part when the
+ * last one has come: by no more than it computes with it. (It gains more where its sender waits in between.)
+ */
+static void find_sooner(struct pipe *p)
 {
     const struct gn_history *h = p->h;
+    for (size_t c = 0; c < h->call_count; c++)
+        p->least[c] = p->most[c] = INFINITY;
     for (size_t c = 0; c < h->call_count; c++) {
         const struct gn_call *call = &h->calls[c];
         if (!receives(p, call))
@@ -60,15 +106,19 @@ static void find_ahead(struct pipe *p)
         for (uint32_t i = call->first_take; i < call->first_take + call->take_count; i++) {
             if (h->takes[i].kind != GN_TAKE_MESSAGE)
                 continue;
-            const struct gn_call *from = &h->calls[h->takes[i].from];
-            const double before_ns = gn_computed_before(h, from);
-            p->most[h->takes[i].from] = 1;
-            p->least[h->takes[i].from] = before_ns > 0 ? (float)fmin(1, with_ns / before_ns) : 0;
+            const uint32_t from = h->takes[i].from;
+            const struct gn_span for_ns = computed_for(p, from);
+            p->most[from] = for_ns.hi_ns;
+            p->least[from] = fmin(p->least[from], fmin(with_ns, for_ns.lo_ns));
             p->messages[call->location]++;
-            p->messages[from->location]++;
-            p->sends_ns[p->send_count++] = (double)(from->leave_ticks - from->enter_ticks) * 1e9 /
-                                           (double)h->definitions->ticks_per_second;
+            p->messages[h->calls[from].location]++;
+            p->sends_ns[p->send_count++] = (double)(h->calls[from].leave_ticks - h->calls[from].enter_ticks) *
+                                           1e9 / (double)h->definitions->ticks_per_second;
         }
+    }
+    for (size_t c = 0; c < h->call_count; c++) {
+        p->least[c] = isfinite(p->least[c]) ? p->least[c] : 0;
+        p->most[c] = isfinite(p->most[c]) ? p->most[c] : 0;
     }
 }
 
@@ -78,62 +128,52 @@ static int by_value(const void *left, const void *right)
     return (x > y) - (x < y);
 }
 
-/* What the calls of one message more cost one rank: as the least, and twice what most of those that there
- * were have taken. A receive of what has come costs like a send. */
-static struct gn_span cost_of_each(struct pipe *p)
+/* What as many messages more cost the rank that has most of them, at most. (They may be in what is waited
+ * for.) A receive of what has come costs like a send. */
+static double cost_ns(struct pipe *p)
 {
-    if (p->send_count == 0)
-        return (struct gn_span){0, 0};
+    double most = 0;
+    for (size_t l = 0; l < p->h->definitions->location_count; l++)
+        most = fmax(most, p->messages[l]);
     qsort(p->sends_ns, p->send_count, sizeof *p->sends_ns, by_value);
-    return (struct gn_span){p->sends_ns[0], 2 * p->sends_ns[p->send_count / 2]};
+    return p->send_count == 0 ? 0 : most * dear * p->sends_ns[p->send_count / 2];
 }
 
-/* Of those that have any: the run waits for one of them. */
-static void count_messages(const struct pipe *p, double *fewest, double *most)
+static struct gn_whatif_result replay(const struct pipe *p, struct gn_whatif_pass *pass, double *sooner_ns,
+                                      unsigned count)
 {
-    *fewest = *most = 0;
-    for (size_t l = 0; l < p->h->definitions->location_count; l++) {
-        const double messages = p->messages[l];
-        *fewest = messages > 0 && (*fewest == 0 || messages < *fewest) ? messages : *fewest;
-        *most = fmax(*most, messages);
-    }
+    for (size_t c = 0; c < p->h->call_count; c++)
+        sooner_ns[c] *= 1 - 1 / (double)count;
+    return gn_whatif(pass, &(struct gn_whatif){.before = p->none, .sooner_ns = sooner_ns});
 }
 
 int gn_blocks_find(struct gn_span *shorter_ns, const struct gn_seen *seen, size_t part,
                    const bool *is_of_pipe, unsigned count, struct gn_error *err)
 {
     const struct gn_history *h = &seen->parts[part].history;
-    const size_t calls = h->call_count + 1, takes = h->take_count + 1;
+    const size_t calls = h->call_count + 1;
     struct pipe p = {.seen = seen,
                      .h = h,
                      .is_of_pipe = is_of_pipe,
                      .next = malloc(calls * sizeof *p.next),
-                     .least = calloc(calls, sizeof *p.least),
-                     .most = calloc(calls, sizeof *p.most),
+                     .sends_to = malloc(calls * sizeof *p.sends_to),
+                     .least = malloc(calls * sizeof *p.least),
+                     .most = malloc(calls * sizeof *p.most),
                      .none = calloc(calls, sizeof *p.none),
                      .messages = calloc(h->definitions->location_count + 1, sizeof *p.messages),
-                     .sends_ns = malloc(takes * sizeof *p.sends_ns)};
+                     .sends_ns = malloc((h->take_count + 1) * sizeof *p.sends_ns)};
     struct gn_whatif_pass *pass = gn_whatif_pass_new(h);
-    const bool has_memory = p.next && p.least && p.most && p.none && p.messages && p.sends_ns && pass;
+    const bool has_memory =
+        p.next && p.sends_to && p.least && p.most && p.none && p.messages && p.sends_ns && pass;
     if (has_memory) {
-        find_next(&p);
-        find_ahead(&p);
-        for (size_t c = 0; c < h->call_count; c++) {
-            p.least[c] *= 1 - 1 / (float)count;
-            p.most[c] *= 1 - 1 / (float)count;
-        }
-        const struct gn_whatif_result least = gn_whatif(
-                                          pass, &(struct gn_whatif){.before = p.none, .ahead = p.least}),
-                                      most = gn_whatif(
-                                          pass, &(struct gn_whatif){.before = p.none, .ahead = p.most});
-        const struct gn_span each = cost_of_each(&p);
-        const double more = count - 1;
-        double fewest_messages, most_messages;
-        count_messages(&p, &fewest_messages, &most_messages);
-        *shorter_ns = (struct gn_span){least.reduction_lo_ns - more * most_messages * each.hi_ns,
-                                       most.reduction_hi_ns - more * fewest_messages * each.lo_ns};
+        find_calls(&p);
+        find_sooner(&p);
+        *shorter_ns =
+            (struct gn_span){replay(&p, pass, p.least, count).reduction_lo_ns - (count - 1) * cost_ns(&p),
+                             replay(&p, pass, p.most, count).reduction_hi_ns};
     }
     free(p.next);
+    free(p.sends_to);
     free(p.least);
     free(p.most);
     free(p.none);

@@ -35,6 +35,7 @@ enum gn_problem_assumes {
     GN_PROBLEM_OWN_COST = 2048, /* measuring has cost what is known of it, and nothing else */
     GN_PROBLEM_CORES =
         8192, /* ranks that wait leave cores to those that do not; where not, nothing is certain */
+    GN_PROBLEM_DIVIDES = 16384,   /* what is computed can be divided into parts that are alike */
     GN_PROBLEM_POLLS = 4096,      /* between polls that wait no work is done */
     GN_PROBLEM_FIRST_FIFTH = 256, /* as at the beginning it could stay */
 };

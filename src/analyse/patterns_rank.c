@@ -274,7 +274,7 @@ double gn_look_tell_times(const struct gn_look *l, struct gn_problem *p, uint32_
 int gn_look_tell_half(const struct gn_look *l, struct gn_problem *p, uint32_t process, struct gn_error *err)
 {
     struct gn_replayed r;
-    if (l->sections.site_count == 0)
+    if (l->sections.site_count == 0 || p->late_count > 1)
         return 0;
     for (uint32_t i = 0; i < l->seen->definitions->process_count; i++)
         l->late[i] = i == process;
@@ -448,7 +448,7 @@ int gn_look_see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_er
             p->lost_low_s = fmin(p->lost_low_s, fmax(p->even_low_s, even_s));
         }
     }
-    if (p->is_replayed) {
+    if (p->is_replayed && is_settled) {
         r.mean.hi_ns = fmax(r.mean.hi_ns, fmin(waited_s, high) * 1e9);
         r.half.hi_ns = fmax(r.half.hi_ns, fmin(waited_s, p->own_s / 2) * 1e9);
         gn_look_tell_gains(l, p, &r);

@@ -177,6 +177,10 @@ static void allow_for_own_cost(const struct gn_look *l)
             p->gains[k].low_s = p->gains[k].low_s * (1 - beside) - unsure_s;
             p->gains[k].high_s = p->gains[k].high_s * (1 + beside) + unsure_s;
         }
+        if (p->even_high_s > 0) {
+            p->even_low_s = p->even_low_s * (1 - beside) - unsure_s;
+            p->even_high_s = p->even_high_s * (1 + beside) + unsure_s;
+        }
         gn_problem_limit(p, l->s);
     }
 }
@@ -197,6 +201,19 @@ static void allow_for_cores(const struct gn_look *l)
             p->gains[k].low_s = 0;
         p->sure = GN_PROBLEM_POSSIBLE;
         p->assumes |= GN_PROBLEM_CORES;
+    }
+}
+
+/* A way that may gain nothing says nothing. */
+static void forget_unsure(const struct gn_look *l)
+{
+    for (size_t i = 0; i < l->problems->count; i++) {
+        struct gn_problem *p = &l->problems->items[i];
+        size_t kept = 0;
+        for (size_t k = 0; k < p->gain_count; k++)
+            if (p->gains[k].low_s > 0)
+                p->gains[kept++] = p->gains[k];
+        p->gain_count = kept;
     }
 }
 
@@ -237,6 +254,7 @@ int gn_problems_see(struct gn_problems *problems, const struct gn_summary *summa
         allow_for_own_cost(&l);
         allow_for_polls(&l);
         allow_for_cores(&l);
+        forget_unsure(&l);
     }
     gn_site_tally_clear(&l.avoidable);
     gn_sections_clear(&l.sections);

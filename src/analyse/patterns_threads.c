@@ -99,8 +99,6 @@ static void add(const struct gn_problem_search *x, const struct gn_problem_patte
                                         .rank = -1,
                                         .lost_high_s = spared_s + unsure_s,
                                         .gain_high_s = spared_s + unsure_s,
-                                        .even_low_s = fmax(0, spared_s - unsure_s),
-                                        .even_high_s = spared_s + unsure_s,
                                         .sure = GN_PROBLEM_POSSIBLE,
                                         .assumes = GN_PROBLEM_SAME | GN_PROBLEM_SAMPLES});
 }

@@ -331,11 +331,14 @@ static int replay_blocks(const struct gn_look *l, const struct node *nodes, size
             is_of_pipe[site] |= nodes[i].pattern == &pipeline;
     }
     for (int times = 0; times < MOST_TIMES && code == 0; times++) {
+        bool loses = false;
         for (size_t i = 0; i < l->seen->count && code == 0; i++) {
             code = gn_blocks_find(&l->each[i], l->seen, i, is_of_pipe, 2U << times, err);
+            loses |= l->each[i].lo_ns < 0; /* somewhere: then the rest stands for no less than nothing */
             l->each[i] = (struct gn_span){fmax(0, l->each[i].lo_ns), fmax(0, l->each[i].hi_ns)};
         }
         gains[times] = code == 0 ? gn_seen_total(l->seen, l->each) : (struct gn_span){0, 0};
+        gains[times].lo_ns = loses ? 0 : gains[times].lo_ns;
         best = gains[times].lo_ns > best->lo_ns ? &gains[times] : best;
     }
     free(is_of_pipe);
@@ -346,7 +349,10 @@ static int replay_blocks(const struct gn_look *l, const struct node *nodes, size
     gn_look_tell_gain(l, p,
                       (struct gn_problem_gain){GN_PROBLEM_BLOCKS, 2U << (chosen - gains),
                                                chosen->lo_ns * 1e-9, chosen->hi_ns * 1e-9});
-    p->gain_low_s = fmax(0, gains[0].lo_ns * 1e-9 - GN_PROBLEM_REPEATED_SHARE * l->s->elapsed_s);
+    const double repeats_s = GN_PROBLEM_REPEATED_SHARE * l->s->elapsed_s;
+    p->gain_low_s = gn_look_lacks_cores(l) ? 0 : fmax(0, gains[0].lo_ns * 1e-9 - repeats_s);
+    p->gain_high_s = fmax(p->gain_high_s, isfinite(chosen->hi_ns) ? chosen->hi_ns * 1e-9 + repeats_s : 0);
+    p->assumes |= GN_PROBLEM_DIVIDES;
     return 0;
 }
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static void find_ahead(float *ahead, const struct gn_seen *seen, const struct gn_history *h, size_t site,
+static void find_ahead(bool *ahead, const struct gn_seen *seen, const struct gn_history *h, size_t site,
                        bool are_receives)
 {
     const enum gn_take_kind kind = are_receives ? GN_TAKE_RECEIVER : GN_TAKE_MESSAGE;
@@ -13,7 +13,7 @@ static void find_ahead(float *ahead, const struct gn_seen *seen, const struct gn
             continue;
         for (uint32_t i = call->first_take; i < call->first_take + call->take_count; i++)
             if (h->takes[i].kind == kind)
-                ahead[h->takes[i].from] = 1;
+                ahead[h->takes[i].from] = true;
     }
 }
 
@@ -21,7 +21,7 @@ int gn_sooner_find(struct gn_whatif_result *result, const struct gn_seen *seen, 
                    bool are_receives, struct gn_error *err)
 {
     const struct gn_history *h = &seen->parts[part].history;
-    float *ahead = calloc(h->call_count + 1, sizeof *ahead);
+    bool *ahead = calloc(h->call_count + 1, sizeof *ahead);
     float *none = calloc(h->call_count + 1, sizeof *none);
     struct gn_whatif_pass *pass = gn_whatif_pass_new(h);
     const bool has_memory = ahead && none && pass;

@@ -167,13 +167,17 @@ static void go_ahead(struct gn_whatif_pass *p, uint32_t number, const struct gn_
     const struct gn_call *call = &p->h->calls[number];
     struct gn_reduction *moved = &p->moved[call->location];
     p->gives[number] = p->entered[number];
-    if (!(what->ahead[number] > 0)) {
+    if (what->sooner_ns) {
+        p->gives[number].lo += what->sooner_ns[number];
+        p->gives[number].hi += what->sooner_ns[number];
+        p->removed += what->sooner_ns[number];
+    }
+    if (!what->ahead || !what->ahead[number]) {
         *moved = (struct gn_reduction){0, 0};
         return;
     }
     for (uint32_t i = call->first_piece; i < call->first_piece + call->piece_count; i++) {
-        const double stays =
-            what->ahead[number] * (1 - gn_whatif_share(what, p->h, call, p->h->pieces[i].activity));
+        const double stays = 1 - gn_whatif_share(what, p->h, call, p->h->pieces[i].activity);
         moved->lo += p->h->pieces[i].kind == GN_PIECE_ALONE ? stays * p->h->pieces[i].lo_ns : 0;
         moved->hi += stays * p->h->pieces[i].hi_ns;
     }
@@ -198,7 +202,7 @@ static inline void enter(struct gn_whatif_pass *p, uint32_t number, const struct
         }
     }
     p->entered[number] = *r;
-    if (what->ahead)
+    if (what->ahead || what->sooner_ns)
         go_ahead(p, number, what);
     if (call->part_count)
         give(p, call, r);
@@ -446,7 +450,7 @@ struct gn_whatif_result gn_whatif(struct gn_whatif_pass *pass, const struct gn_w
     if (pass->forked)
         find_faster(pass, what);
     stay(pass);
-    if (what->ahead && !make_room(pass))
+    if ((what->ahead || what->sooner_ns) && !make_room(pass))
         return result_of(h, (struct gn_reduction){0, INFINITY});
     pass->most = 0;
     go_through(pass, what);

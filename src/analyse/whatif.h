@@ -31,8 +31,10 @@ struct gn_whatif {
     const float *share;      /* [activity_count] 0 ≤ share ≤ 1 of its time that goes */
     const bool *at_location; /* [location_count] where; NULL: everywhere */
     const float *before; /* [call_count] instead: of all that is computed before each; NULL: by activity */
-    const float *ahead;  /* [call_count] calls that are made ahead of such a share of what is computed just
-                            before them, which is computed after them then; NULL: none */
+    const bool *ahead;   /* [call_count] calls that are made ahead of what is computed just before them, which
+                            is   computed after them then; NULL: none */
+    const double
+        *sooner_ns; /* [call_count] calls that give so much sooner than they are entered; NULL: none */
 };
 
 /* Of a piece of what is computed before a call. */

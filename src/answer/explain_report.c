@@ -29,6 +29,7 @@ static const struct {
     {GN_PROBLEM_OWN_COST, "own cost", "measuring has cost what is known of it"},
     {GN_PROBLEM_APART, "apart", "each message can be worked on by itself"},
     {GN_PROBLEM_POLLS, "polls", "between polls that wait no work is done"},
+    {GN_PROBLEM_DIVIDES, "divides", "what is computed can be divided into parts that are alike"},
     {GN_PROBLEM_CORES, "cores", "ranks that wait keep no core from others"},
     {GN_PROBLEM_ORDER, "order", "nothing else stands in the way of another order"},
 };
@@ -185,7 +186,7 @@ static const char *how_text(const struct gn_problem *p, const struct gn_problem_
                                                             : " where it takes longer");
         break;
     case GN_PROBLEM_BLOCKS:
-        snprintf(text, 128, "in %u blocks instead of each", gain->count);
+        snprintf(text, 128, "with %u blocks in place of each", gain->count);
     }
     return text;
 }
@@ -196,7 +197,7 @@ static void mended_text(const struct gn_summary *s, const struct gn_problem *p, 
     char length[GN_SPAN_TEXT], how[128];
     const char *between = "";
     if (p->gain_count > 0)
-        fprintf(out, "   replayed, the run takes ");
+        fprintf(out, "   %s, the run takes ", p->is_of_all ? "were it mended" : "replayed");
     else
         fprintf(out, "   %s%s, the run takes %s", p->is_replayed ? "replayed, " : "were it mended",
                 !p->is_replayed      ? ""
