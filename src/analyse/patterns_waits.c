@@ -591,21 +591,20 @@ static bool tell_section(const struct gn_look *l, const struct node *n, struct g
     return true;
 }
 
-/* Where few calls have most of the waiting, now for this rank and now for that one, who was so more often
- * than others computes longer by that in all; but it is not what the others wait for. */
-static void take_out_of_noise(const struct gn_look *l, const struct node *n)
+/* Few calls have most of the waiting, now for this rank and now for that one; who was so more often than
+ * others computes longer in all, but not by half of it: that is not what the others wait for. */
+static bool is_more_than_told(const struct gn_look *l, const struct node *n)
 {
     static const double half = 0.5;
-    struct gn_problems *all = l->problems;
     const double each_s = n->caused.lo_ns * 1e-9 / fmax(1, l->s->ranks - 1);
-    size_t kept = 0;
-    if (!is_rare(n) || effective_of(n) < several || is_of_one(l, n) || pattern_of(l, n) != &noise)
-        return;
-    for (size_t i = 0; i < all->count; i++)
-        if (!gn_problem_is_of_rank(&all->items[i]) || all->items[i].is_preempted ||
-            !(all->items[i].own_s - all->items[i].others_s < half * each_s))
-            all->items[kept++] = all->items[i];
-    all->count = kept;
+    if (n->pattern != &noise || effective_of(n) < several || is_of_one(l, n))
+        return false;
+    for (size_t i = 0; i < l->problems->count; i++) {
+        const struct gn_problem *p = &l->problems->items[i];
+        if (gn_problem_is_of_rank(p) && p->own_s - p->others_s >= half * each_s)
+            return false;
+    }
+    return true;
 }
 
 int gn_look_at_waits(const struct gn_look *l, struct gn_error *err)
@@ -616,14 +615,12 @@ int gn_look_at_waits(const struct gn_look *l, struct gn_error *err)
     const size_t count = find_nodes(l, nodes);
     int code = look_at_phases(l, nodes, count, err);
     const bool has_phases = code > 0;
-    for (size_t i = 0; i < count && code >= 0; i++)
-        if (is_worth_it(l, &nodes[i]))
-            take_out_of_noise(l, &nodes[i]);
     /* what goes along with others after them */
     for (size_t i = 0; i < count; i++)
         if (is_worth_it(l, &nodes[i])) {
-            const struct gn_problem_pattern *pattern = pattern_of(l, &nodes[i]);
-            nodes[i].pattern = is_told(l, &nodes[i], has_phases) ? NULL : pattern;
+            nodes[i].pattern = pattern_of(l, &nodes[i]);
+            if (is_told(l, &nodes[i], has_phases) && !is_more_than_told(l, &nodes[i]))
+                nodes[i].pattern = NULL;
         }
     code = code < 0 ? code : 0;
     for (int again = 0; again <= 1; again++)
