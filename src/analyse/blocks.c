@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LONGEST_WALK = 256 };           /* calls */
+enum { LONGEST_WALK = 4096 };          /* calls */
 static const double nothing_ns = 5000; /* between two calls that belong together */
 static const double dear = 4;          /* a send and its completion, both ends */
 
@@ -16,7 +16,9 @@ struct pipe {
     uint32_t *next;       /* [call_count] at its location; GN_NONE: there is none */
     uint32_t *sends_to;   /* [call_count] process that receives there; GN_NONE: nobody does */
     double *least, *most; /* [call_count] what is computed ahead of those that send, and can be behind them */
+    double *sooner;       /* [call_count] of these, all but one part */
     float *none;          /* [call_count] */
+    bool is_cut;          /* more may be computed for a message than was looked at */
     double *messages;     /* [location_count] that it sends and receives there */
     double *sends_ns;     /* how long they took in their calls, which are each */
     size_t send_count;    /* … so many */
@@ -71,7 +73,7 @@ static double computed_with_ns(const struct pipe *p, uint32_t received)
 
 /* What is computed for what a call sends: since the pipe's call before it; other sends just before it belong
  * to it. At most, since the one before that it sent to the same rank. */
-static struct gn_span computed_for(const struct pipe *p, uint32_t sends)
+static struct gn_span computed_for(struct pipe *p, uint32_t sends)
 {
     struct gn_span ns = {0, 0};
     bool is_sure = true;
@@ -86,7 +88,8 @@ static struct gn_span computed_for(const struct pipe *p, uint32_t sends)
         is_sure = is_sure && (p->sends_to[before] == GN_NONE || ns.lo_ns <= nothing_ns);
         sends = before;
     }
-    return (struct gn_span){0, ns.hi_ns};
+    p->is_cut = true;
+    return ns;
 }
 
 /* What one sends and the other one waits for comes at most so much earlier that it is sent after one part of
@@ -112,8 +115,7 @@ static void find_sooner(struct pipe *p)
             p->least[from] = fmin(p->least[from], fmin(with_ns, for_ns.lo_ns));
             p->messages[call->location]++;
             p->messages[h->calls[from].location]++;
-            p->sends_ns[p->send_count++] = (double)(h->calls[from].leave_ticks - h->calls[from].enter_ticks) *
-                                           1e9 / (double)h->definitions->ticks_per_second;
+            p->sends_ns[p->send_count++] = gn_call_ns(h, &h->calls[from]);
         }
     }
     for (size_t c = 0; c < h->call_count; c++) {
@@ -139,16 +141,17 @@ static double cost_ns(struct pipe *p)
     return p->send_count == 0 ? 0 : most * dear * p->sends_ns[p->send_count / 2];
 }
 
-static struct gn_whatif_result replay(const struct pipe *p, struct gn_whatif_pass *pass, double *sooner_ns,
+/* With all but one of `count` parts behind what is sent. */
+static struct gn_whatif_result replay(const struct pipe *p, struct gn_whatif_pass *pass, const double *ahead,
                                       unsigned count)
 {
     for (size_t c = 0; c < p->h->call_count; c++)
-        sooner_ns[c] *= 1 - 1 / (double)count;
-    return gn_whatif(pass, &(struct gn_whatif){.before = p->none, .sooner_ns = sooner_ns});
+        p->sooner[c] = ahead[c] * (1 - 1 / (double)count);
+    return gn_whatif(pass, &(struct gn_whatif){.before = p->none, .sooner_ns = p->sooner});
 }
 
-int gn_blocks_find(struct gn_span *shorter_ns, const struct gn_seen *seen, size_t part,
-                   const bool *is_of_pipe, unsigned count, struct gn_error *err)
+int gn_blocks_find(struct gn_span shorter_ns[GN_BLOCKS_TIMES], const struct gn_seen *seen, size_t part,
+                   const bool *is_of_pipe, struct gn_error *err)
 {
     const struct gn_history *h = &seen->parts[part].history;
     const size_t calls = h->call_count + 1;
@@ -159,23 +162,29 @@ int gn_blocks_find(struct gn_span *shorter_ns, const struct gn_seen *seen, size_
                      .sends_to = malloc(calls * sizeof *p.sends_to),
                      .least = malloc(calls * sizeof *p.least),
                      .most = malloc(calls * sizeof *p.most),
+                     .sooner = malloc(calls * sizeof *p.sooner),
                      .none = calloc(calls, sizeof *p.none),
                      .messages = calloc(h->definitions->location_count + 1, sizeof *p.messages),
                      .sends_ns = malloc((h->take_count + 1) * sizeof *p.sends_ns)};
     struct gn_whatif_pass *pass = gn_whatif_pass_new(h);
     const bool has_memory =
-        p.next && p.sends_to && p.least && p.most && p.none && p.messages && p.sends_ns && pass;
+        p.next && p.sends_to && p.least && p.most && p.sooner && p.none && p.messages && p.sends_ns && pass;
     if (has_memory) {
         find_calls(&p);
         find_sooner(&p);
-        *shorter_ns =
-            (struct gn_span){replay(&p, pass, p.least, count).reduction_lo_ns - (count - 1) * cost_ns(&p),
-                             replay(&p, pass, p.most, count).reduction_hi_ns};
+        const double each_ns = cost_ns(&p);
+        for (int times = 0; times < GN_BLOCKS_TIMES; times++) {
+            const unsigned count = 2U << times;
+            shorter_ns[times] =
+                (struct gn_span){replay(&p, pass, p.least, count).reduction_lo_ns - (count - 1) * each_ns,
+                                 p.is_cut ? INFINITY : replay(&p, pass, p.most, count).reduction_hi_ns};
+        }
     }
     free(p.next);
     free(p.sends_to);
     free(p.least);
     free(p.most);
+    free(p.sooner);
     free(p.none);
     free(p.messages);
     free(p.sends_ns);

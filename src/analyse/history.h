@@ -229,6 +229,13 @@ void gn_history_clear(struct gn_history *history);
  * bounds, ns. */
 double gn_computed_before(const struct gn_history *history, const struct gn_call *call);
 
+/* From its enter to its leave by its location's readings, ns. */
+static inline double gn_call_ns(const struct gn_history *history, const struct gn_call *call)
+{
+    return (double)(call->leave_ticks - call->enter_ticks) * 1e9 /
+           (double)history->definitions->ticks_per_second;
+}
+
 /* "compute (app.c:31)", "before MPI_Allreduce at app.c:85 in iterate": into text[size], always ended. All of
  * these texts are printable (base/printable.h), whatever the trace has. */
 void gn_activity_text(const struct gn_history *history, uint32_t activity, char *text, size_t size);

@@ -28,17 +28,11 @@ static void add(struct look *l, const struct gn_call *call, enum gn_meanwhile_ki
     l->ns[(size_t)site * KINDS + kind].hi_ns += hi_ns;
 }
 
-static double length_of(const struct look *l, const struct gn_call *call)
-{
-    return (double)(call->leave_ticks - call->enter_ticks) * 1e9 /
-           (double)l->h->definitions->ticks_per_second;
-}
-
 /* Of the call `at`, of which its last part is looked at: first what it does beside waiting, then that. */
 static int add_call(struct look *l, uint32_t at, double part_ns)
 {
     const struct gn_call *call = &l->h->calls[at];
-    const double length_ns = length_of(l, call);
+    const double length_ns = gn_call_ns(l->h, call);
     struct gn_span waited;
     const int code = gn_givers_of(&l->givers, at, &waited);
     if (code < 0)
@@ -83,7 +77,7 @@ static int walk_back(struct look *l, uint32_t gave, double left_ns)
         const double computed_ns = fmin(left_ns, gn_computed_before(l->h, call));
         add_computed(l, earlier, call, computed_ns);
         left_ns -= computed_ns;
-        const double part_ns = fmin(left_ns, length_of(l, earlier));
+        const double part_ns = fmin(left_ns, gn_call_ns(l->h, earlier));
         if (part_ns > 0)
             code = add_call(l, before, part_ns);
         left_ns -= part_ns;
@@ -133,7 +127,7 @@ static bool is_answer(struct look *l, uint32_t waits, uint32_t gave, double wait
         at = h->calls[at].before;
         if (at == GN_NONE || (takes_from(h, &h->calls[at], asks, &from) && since_ns < most_of_it * waited_ns))
             return false;
-        since_ns += length_of(l, &h->calls[at]);
+        since_ns += gn_call_ns(l->h, &h->calls[at]);
     }
     if (from == GN_NONE || h->calls[from].location != h->calls[waits].location)
         return false;

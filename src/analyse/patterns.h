@@ -84,11 +84,11 @@ struct gn_problem_meanwhile {
 
 enum { GN_PROBLEM_PARTS = 7, GN_PROBLEM_PHASES = 6, GN_PROBLEM_GAINS = 3 };
 
-/* One way to mend it, and what the run gains so, by replay. */
+/* One way to mend it, and what the run gains so: by replay, but for calls that are twice as fast. */
 enum gn_problem_how {
     GN_PROBLEM_LIKE,   /* who is late does as much as the others in the mean */
-    GN_PROBLEM_HALF,   /* who is late is twice as fast where it takes longer */
-    GN_PROBLEM_BLOCKS, /* in `count` blocks instead of each */
+    GN_PROBLEM_HALF,   /* who is late is twice as fast where it takes longer; of all: their calls */
+    GN_PROBLEM_BLOCKS, /* `count` blocks in place of each */
 };
 struct gn_problem_gain {
     enum gn_problem_how how;

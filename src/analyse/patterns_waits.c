@@ -320,28 +320,32 @@ static int replay_sooner(const struct gn_look *l, const struct node *n, struct g
 static int replay_blocks(const struct gn_look *l, const struct node *nodes, size_t count,
                          struct gn_problem *p, struct gn_error *err)
 {
-    enum { MOST_TIMES = 7 }; /* halved: 128 blocks */
     static const double nearly = 0.9;
     bool *is_of_pipe = calloc(l->seen->site_count + 1, sizeof *is_of_pipe);
-    struct gn_span gains[MOST_TIMES], *best = &gains[0], *chosen = &gains[0];
-    int code = is_of_pipe ? 0 : gn_fail(err, -ENOMEM, "no memory for %zu calls", l->seen->site_count);
+    struct gn_span(*found)[GN_BLOCKS_TIMES] = calloc(l->seen->count + 1, sizeof *found);
+    struct gn_span gains[GN_BLOCKS_TIMES], *best = &gains[0], *chosen = &gains[0];
+    int code =
+        is_of_pipe && found ? 0 : gn_fail(err, -ENOMEM, "no memory for %zu calls", l->seen->site_count);
     for (size_t i = 0; i < count && is_of_pipe; i++) {
         const int64_t site = gn_seen_site_of(l->seen, nodes[i].region, nodes[i].path);
         if (site >= 0)
             is_of_pipe[site] |= nodes[i].pattern == &pipeline;
     }
-    for (int times = 0; times < MOST_TIMES && code == 0; times++) {
+    for (size_t i = 0; i < l->seen->count && code == 0; i++)
+        code = gn_blocks_find(found[i], l->seen, i, is_of_pipe, err);
+    for (int times = 0; times < GN_BLOCKS_TIMES && code == 0; times++) {
         bool loses = false;
-        for (size_t i = 0; i < l->seen->count && code == 0; i++) {
-            code = gn_blocks_find(&l->each[i], l->seen, i, is_of_pipe, 2U << times, err);
-            loses |= l->each[i].lo_ns < 0; /* somewhere: then the rest stands for no less than nothing */
-            l->each[i] = (struct gn_span){fmax(0, l->each[i].lo_ns), fmax(0, l->each[i].hi_ns)};
+        for (size_t i = 0; i < l->seen->count; i++) {
+            const struct gn_span *of = &found[i][times];
+            loses |= of->lo_ns < 0; /* somewhere: then the rest stands for no less than nothing */
+            l->each[i] = (struct gn_span){fmax(0, of->lo_ns), fmax(0, of->hi_ns)};
         }
-        gains[times] = code == 0 ? gn_seen_total(l->seen, l->each) : (struct gn_span){0, 0};
+        gains[times] = gn_seen_total(l->seen, l->each);
         gains[times].lo_ns = loses ? 0 : gains[times].lo_ns;
         best = gains[times].lo_ns > best->lo_ns ? &gains[times] : best;
     }
     free(is_of_pipe);
+    free(found);
     if (code < 0 || !(best->lo_ns * 1e-9 >= GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s))
         return code;
     while (chosen->lo_ns < nearly * best->lo_ns)

@@ -132,11 +132,9 @@ static int find_sites_of(struct gn_seen *seen, size_t p)
             return -ENOMEM;
         if (!site)
             continue;
-        site->each_ns[p] +=
-            (double)(call->leave_ticks - call->enter_ticks) * 1e9 / (double)h->definitions->ticks_per_second;
+        site->each_ns[p] += gn_call_ns(h, call);
         if (call->flags & GN_CALL_UNTOLD)
-            site->untold_ns += (double)(call->leave_ticks - call->enter_ticks) * 1e9 /
-                               (double)h->definitions->ticks_per_second;
+            site->untold_ns += gn_call_ns(h, call);
         site->is_polled |= call->flags & GN_CALL_POLL || call->waits_from != c;
     }
     return 0;

@@ -191,7 +191,7 @@ static const char *how_text(const struct gn_problem *p, const struct gn_problem_
     return text;
 }
 
-/* What the run would take, in each way to mend it that was replayed; else were it mended somehow. */
+/* What the run would take, in each way to mend it that is told; else were it mended somehow. */
 static void mended_text(const struct gn_summary *s, const struct gn_problem *p, FILE *out)
 {
     char length[GN_SPAN_TEXT], how[128];
@@ -200,10 +200,7 @@ static void mended_text(const struct gn_summary *s, const struct gn_problem *p, 
         fprintf(out, "   %s, the run takes ", p->is_of_all ? "were it mended" : "replayed");
     else
         fprintf(out, "   %s%s, the run takes %s", p->is_replayed ? "replayed, " : "were it mended",
-                !p->is_replayed      ? ""
-                : p->pattern->replay ? p->pattern->replay
-                : p->late_count > 1  ? "with these ranks like the others"
-                                     : "with this rank like the others",
+                p->is_replayed ? how_text(p, &(struct gn_problem_gain){.how = GN_PROBLEM_LIKE}, how) : "",
                 length_text(s, p->gain_low_s, p->gain_high_s, length));
     for (size_t i = 0; i < p->gain_count; i++) {
         fprintf(out, "%s%s %s", between, length_text(s, p->gains[i].low_s, p->gains[i].high_s, length),
