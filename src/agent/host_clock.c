@@ -374,12 +374,19 @@ static int save_seen(struct saving *s)
     return code;
 }
 
+/* Once: it takes milliseconds, and a checkpoint wants it, too. */
+static struct gn_counter counter_of(struct gn_host_clock *c)
+{
+    if (!c->counter.name)
+        gn_counter_measure(&c->counter);
+    return c->counter;
+}
+
 static int save(struct saving *s)
 {
     struct gn_host_clock *c = s->c;
-    struct gn_counter counter;
+    const struct gn_counter counter = counter_of(c);
     char name[64];
-    gn_counter_measure(&counter);
     s->row = (struct gn_clock_row){
         .domain = c->host, .host = c->host, .def = {counter.hz, counter.granularity_ticks}, .counter = name};
     if (c->exchanges) { /* the same numbers that the other hosts were told */

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "capture/protocol.h"
 #include "clock/core_groups.h"
+#include "clock/counter.h"
 #include "exchange/exchanges.h"
 
 #include <sqlite3.h>
@@ -26,6 +27,7 @@ enum { GN_DOMAIN_BYTES = 80 };
 
 struct gn_host_clock {
     const char *host;
+    struct gn_counter counter;      /* without a name until it has been measured */
     uint64_t first_ticks;           /* when the agent began, of the processor's counter */
     struct gn_exchanges *exchanges; /* NULL: one host, or they could not be opened */
     struct gn_sheet *sheet;         /* while the hosts meet */

@@ -190,9 +190,10 @@ static int prepare(struct gn_trace_part *p, const char *machine, struct gn_error
     const bool again = p->translate;
     if (!again)
         p->translate = gn_translate_new(machine, p->host);
-    if (p->translate)
+    const bool is_shown = p->settings.windows_rate <= 0; /* windows are no stream */
+    if (p->translate && is_shown)
         p->readers = gn_readers_new(&(struct gn_readers_program){p->translate->definitions, p, set_clock});
-    if (!p->readers)
+    if (!p->translate || (is_shown && !p->readers))
         return gn_fail(err, -ENOMEM, "no memory for a trace");
     int code = simulate(p, err);
     if (code == 0)
@@ -491,7 +492,7 @@ void gn_trace_part_ended(struct gn_trace_part *p, int pid)
 
 int gn_trace_part_show(struct gn_trace_part *p, int descriptor)
 {
-    return gn_readers_add(p->readers, descriptor);
+    return p->readers ? gn_readers_add(p->readers, descriptor) : -ENOTSUP;
 }
 
 void gn_trace_part_stop(struct gn_trace_part *p)
