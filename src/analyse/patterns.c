@@ -921,6 +921,33 @@ static double next_to_even_s(const struct gn_problem *p, const struct gn_summary
                : 0;
 }
 
+/* How many times as long a thread may take for the same, were others ready for its core whenever it is: each
+ * gets its share. */
+static double longest_stretch(const struct gn_summary *s)
+{
+    double stretch = 1 / fmax(1 - s->resources.preempted_share, 0.01);
+    for (size_t i = 0; i < s->host_count; i++)
+        if (s->hosts_told[i].cores > 0)
+            stretch = fmax(stretch, s->hosts_told[i].ranks / s->hosts_told[i].cores);
+    return stretch;
+}
+
+/* The ranks of the program that is mended may wait longer, with cores that others need, and so be slower; or
+ * not as long, and then nothing keeps the others back. */
+static void allow_for_cores(struct gn_problem *p, const struct gn_summary *s)
+{
+    const double stretch = longest_stretch(s);
+    if (p->is_of_cores)
+        return;
+    p->gain_low_s = s->elapsed_s - stretch * (s->elapsed_s - p->gain_low_s);
+    p->gain_high_s = s->elapsed_s - (s->elapsed_s - p->gain_high_s) / stretch;
+    p->even_low_s = p->even_high_s = 0; /* in which way more is gained cannot be told */
+    p->gain_count = 0;
+    p->lost_low_s = 0;
+    p->sure = GN_PROBLEM_POSSIBLE;
+    p->assumes |= GN_PROBLEM_CORES;
+}
+
 void gn_problems_rank(struct gn_problems *problems, const struct gn_summary *summary)
 {
     size_t kept = 0;
@@ -939,6 +966,8 @@ void gn_problems_rank(struct gn_problems *problems, const struct gn_summary *sum
         }
     }
     problems->count = kept;
+    for (size_t i = 0; i < kept && problems->are_cores_kept; i++)
+        allow_for_cores(&problems->items[i], summary);
     for (size_t i = 0; i < kept; i++)
         problems->items[i].is_before_all = is_before_all(problems, &problems->items[i]);
     for (size_t i = 0; i < kept; i++)
@@ -971,4 +1000,11 @@ void gn_problems_find(struct gn_problems *problems, const struct gn_summary *sum
     find_collectives(&x);
     gn_problems_find_threads(&x);
     gn_problems_rank(problems, summary);
+}
+
+void gn_problems_unseen(struct gn_problems *problems, const struct gn_summary *summary)
+{
+    problems->are_cores_kept = is_crowded(summary) && lacks_cores(summary);
+    if (problems->are_cores_kept)
+        gn_problems_rank(problems, summary);
 }

@@ -33,10 +33,9 @@ enum gn_problem_assumes {
     GN_PROBLEM_PROGRESS = 512,  /* the library can move messages while ranks compute */
     GN_PROBLEM_APART = 1024,    /* messages have nothing to do with each other */
     GN_PROBLEM_OWN_COST = 2048, /* measuring has cost what is known of it, and nothing else */
-    GN_PROBLEM_CORES =
-        8192, /* ranks that wait leave cores to those that do not; where not, nothing is certain */
-    GN_PROBLEM_DIVIDES = 16384,   /* what is computed can be divided into parts that are alike */
-    GN_PROBLEM_POLLS = 4096,      /* between polls that wait no work is done */
+    GN_PROBLEM_CORES = 8192,    /* where ranks that wait keep cores from others: each has its share of them */
+    GN_PROBLEM_DIVIDES = 16384, /* what is computed can be divided into parts that are alike */
+    GN_PROBLEM_POLLS = 4096,    /* between polls that wait no work is done */
     GN_PROBLEM_FIRST_FIFTH = 256, /* as at the beginning it could stay */
 };
 
@@ -182,7 +181,8 @@ struct gn_problems {
         bool is_sure;
     } slacks[GN_PROBLEM_SLACKS];
     size_t slack_count;
-    double small_s; /* gain of those that were left out: less than a hundredth of the run each */
+    bool are_cores_kept; /* by ranks that wait, from others: what is mended may be slower */
+    double small_s;      /* gain of those that were left out: less than a hundredth of the run each */
     size_t small_count;
 };
 
@@ -191,6 +191,9 @@ bool gn_problems_can_compare(const struct gn_summary *summary);
 
 /* All problems of a run. summary: by activity (GN_BY_ACTIVITY); it outlives them. */
 void gn_problems_find(struct gn_problems *problems, const struct gn_summary *summary);
+
+/* Nobody saw who waited for whom: whether ranks that wait kept cores from others is not known. */
+void gn_problems_unseen(struct gn_problems *problems, const struct gn_summary *summary);
 
 /* Whether it is of what one rank computes. */
 bool gn_problem_is_of_rank(const struct gn_problem *problem);

@@ -1,6 +1,7 @@
 #include "analyse/patterns_seen.h"
 
 #include "analyse/patterns_look.h"
+#include "analyse/patterns_rank.h"
 #include "analyse/wrong_order.h"
 #include "event/activity.h"
 #include "profile/virtual.h"
@@ -185,23 +186,14 @@ static void allow_for_own_cost(const struct gn_look *l)
     }
 }
 
-/* Ranks that do less get no further where others, which are waiting, keep all cores busy. */
-static void allow_for_cores(const struct gn_look *l)
+/* Ranks that do less get no further where others, which are waiting, keep all cores busy, or where ranks do
+ * not go on when what they wait for has come: others have their cores. */
+static bool are_cores_kept(const struct gn_look *l)
 {
-    static const double nearly_all = 0.85;
+    static const double nearly_all = 0.85, goes_on_late = 0.01;
     const struct gn_resources_told *r = &l->s->resources;
-    if (!(r->preempted_share >= GN_PROBLEM_PREEMPTED_SHARE && r->cores_busy >= nearly_all * r->cores))
-        return;
-    for (size_t i = 0; i < l->problems->count; i++) {
-        struct gn_problem *p = &l->problems->items[i];
-        if (p->is_of_cores)
-            continue;
-        p->gain_low_s = p->lost_low_s = p->even_low_s = 0;
-        for (size_t k = 0; k < p->gain_count; k++)
-            p->gains[k].low_s = 0;
-        p->sure = GN_PROBLEM_POSSIBLE;
-        p->assumes |= GN_PROBLEM_CORES;
-    }
+    return r->preempted_share >= GN_PROBLEM_PREEMPTED_SHARE &&
+           (r->cores_busy >= nearly_all * r->cores || gn_look_own_mpi_s(l) >= goes_on_late * l->s->elapsed_s);
 }
 
 /* A way that may gain nothing says nothing. */
@@ -253,7 +245,7 @@ int gn_problems_see(struct gn_problems *problems, const struct gn_summary *summa
         code = code == 0 ? gn_look_at_waits(&l, err) : code;
         allow_for_own_cost(&l);
         allow_for_polls(&l);
-        allow_for_cores(&l);
+        problems->are_cores_kept = are_cores_kept(&l);
         forget_unsure(&l);
     }
     gn_site_tally_clear(&l.avoidable);

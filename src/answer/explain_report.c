@@ -30,7 +30,7 @@ static const struct {
     {GN_PROBLEM_APART, "apart", "each message can be worked on by itself"},
     {GN_PROBLEM_POLLS, "polls", "between polls that wait no work is done"},
     {GN_PROBLEM_DIVIDES, "divides", "what is computed can be divided into parts that are alike"},
-    {GN_PROBLEM_CORES, "cores", "ranks that wait keep no core from others"},
+    {GN_PROBLEM_CORES, "cores", "each rank gets its share of the cores"},
     {GN_PROBLEM_ORDER, "order", "nothing else stands in the way of another order"},
 };
 

@@ -131,6 +131,7 @@ void gn_cli_explain(struct gn_cli_explained *e, const struct gn_cli_run *run,
         if (run->command && summary->windows.error[0])
             fprintf(stderr, "gnomon %s: without windows of events: %s\n", run->command,
                     summary->windows.error);
+        gn_problems_unseen(&e->problems, summary);
         return;
     }
     if (!e->is_open) {
