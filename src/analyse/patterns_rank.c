@@ -395,6 +395,7 @@ static double net_s(const struct gn_look *l, const struct gn_problem *p, uint32_
 int gn_look_see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_error *err)
 {
     const uint32_t process = gn_process_of_rank(l->seen->definitions, p->rank);
+    static const double a_part = 0.25;
     struct gn_replayed r;
     if (process == GN_NONE)
         return 0;
@@ -454,8 +455,13 @@ int gn_look_see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_er
         gn_look_tell_gains(l, p, &r);
     }
     p->assumes |= gn_look_assumed(l);
-    /* that as much was waited for it is certain, and so is that it was computing meanwhile */
-    if (is_settled && l->seen->is_whole && agrees && certain_s >= p->lost_low_s && p->lost_low_s > 0 &&
+    /* that as much was waited for it is certain, and so is that it was computing meanwhile; where replay,
+     * totals and waits do not say the same, the least of them is, and what it computes more */
+    const bool is_known =
+        (is_settled && agrees) || (p->lost_low_s >= a_part * p->lost_high_s &&
+                                   p->lost_low_s >= GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s &&
+                                   p->lost_low_s <= beyond_others_ns(l, process) * 1e-9);
+    if (is_known && l->seen->is_whole && certain_s >= p->lost_low_s && p->lost_low_s > 0 &&
         had_a_core(l->s, p) && is_place_sure(l->s, p))
         p->sure = GN_PROBLEM_CERTAIN;
     return 0;
