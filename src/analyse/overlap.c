@@ -17,7 +17,8 @@ struct look {
     size_t part;
 };
 
-/* How long after the call's enter the partner, which computes then, calls MPI again; {0, 0}: it does not. */
+/* How long after the call's enter the partner calls MPI again, and computes until then, but for the end of a
+ * call that it may still be in; {0, 0}: it does not. */
 static struct gn_span silence(const struct look *l, uint32_t c, uint32_t from)
 {
     static const struct gn_span none = {0, 0};
@@ -28,10 +29,11 @@ static struct gn_span silence(const struct look *l, uint32_t c, uint32_t from)
         at = after;
         after = l->walk.next[at];
     }
-    if (after == GN_NONE || l->h->calls[at].leave.lo_ns > call->enter.hi_ns)
+    if (after == GN_NONE)
         return none;
     const struct gn_span later = gn_enter_to_enter(l->h, c, after);
-    return later.lo_ns > 0 ? later : none;
+    const double in_call_ns = fmax(0, (double)l->h->calls[at].leave.hi_ns - (double)call->enter.lo_ns);
+    return later.lo_ns > in_call_ns ? (struct gn_span){later.lo_ns - in_call_ns, later.hi_ns} : none;
 }
 
 /* Its partner in what it takes was silent for most of it, and it was left soon after that. *partner: process.
