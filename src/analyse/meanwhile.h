@@ -6,22 +6,20 @@
  *   that waits   │enter ................................................ │ left
  *   its partner  ···· computes │ waits │ transfer │ computes │ gives ───┘
  *
+ * Where the partner waits itself, what lies behind that is on the path of the one that it waits for, and so
+ * on: these are the roots of it, of any process.
+ *
  * Only waits for which it is certain who gave last are looked at.
  */
 #ifndef GNOMON_ANALYSE_MEANWHILE_H
 #define GNOMON_ANALYSE_MEANWHILE_H
 
+#include "analyse/contributions.h"
 #include "analyse/seen.h"
 
-enum gn_meanwhile_kind {
-    GN_MEANWHILE_COMPUTES, /* in a region; where none is open, after a call of the site */
-    GN_MEANWHILE_WAITS,    /* in a call of the site, for others */
-    GN_MEANWHILE_CALLS,    /* in a call of the site, beside waiting */
-    GN_MEANWHILE_OTHER,    /* less, each, than is told; or it was not seen */
-};
-
 struct gn_meanwhile_part {
-    enum gn_meanwhile_kind kind;
+    enum gn_doing doing;
+    uint32_t process; /* whose; of OTHER GN_NONE */
     size_t site;      /* in seen->sites; of none of OTHER */
     uint32_t region;  /* COMPUTES: it, whatever call it follows; GN_NONE */
     double low, high; /* share of the waiting: 0 … 1 */
@@ -29,9 +27,15 @@ struct gn_meanwhile_part {
 
 enum { GN_MEANWHILE_PARTS = 6 };
 
+/* The largest first, and OTHER; count 0: there are no such waits. */
+struct gn_meanwhile_parts {
+    struct gn_meanwhile_part items[GN_MEANWHILE_PARTS + 1];
+    size_t count;
+};
+
 struct gn_meanwhile {
-    struct gn_meanwhile_part parts[GN_MEANWHILE_PARTS + 1]; /* the largest first, and OTHER */
-    size_t count;                                           /* 0: there are no such waits */
+    struct gn_meanwhile_parts direct, /* of the one that is waited for */
+        roots;                        /* … and of those behind its waits, in place of these */
     /* share of the waiting that is for answers: the message that is waited for was sent when what the waiting
      * process had sent last had come, and most of the wait is what was computed since */
     double answers;

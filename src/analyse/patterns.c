@@ -937,7 +937,7 @@ static double longest_stretch(const struct gn_summary *s)
 static void allow_for_cores(struct gn_problem *p, const struct gn_summary *s)
 {
     const double stretch = longest_stretch(s);
-    if (p->is_of_cores)
+    if (p->is_of_cores || p->is_startup)
         return;
     p->gain_low_s = s->elapsed_s - stretch * (s->elapsed_s - p->gain_low_s);
     p->gain_high_s = s->elapsed_s - (s->elapsed_s - p->gain_high_s) / stretch;

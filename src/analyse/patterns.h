@@ -71,8 +71,9 @@ struct gn_problem_difference {
     double own_s, others_s; /* so long there, the rank and the others in the mean; 0: not told */
 };
 
-/* What the one that is waited for did meanwhile; all parts of it together are all. Texts as of a hop. */
+/* What was done while others waited; all parts of it together are all. Texts as of a hop. */
 struct gn_problem_meanwhile {
+    int rank;         /* whose; -1: of other */
     const char *what; /* "computes", after the call or in the region; "waits", "calls", in it; "other" */
     const char *call, *function, *file; /* NULL: of other, and of a region */
     const char *region;                 /* NULL: none */
@@ -131,10 +132,11 @@ struct gn_problem {
     int late[GN_PROBLEM_LATE]; /* ranks that are as late as `rank`, itself among them, ascending */
     size_t late_count;         /* 0: not known; there may be more than there is room for */
     struct gn_problem_difference differs;
-    struct gn_problem_meanwhile meanwhile[GN_PROBLEM_PARTS]; /* of the first hop */
+    struct gn_problem_meanwhile meanwhile[GN_PROBLEM_PARTS], /* by the one that the first hop waits for */
+        roots[GN_PROBLEM_PARTS]; /* … and by those that it waited for itself, in place of its waits */
     double
         answers; /* share of it that is for answers to what the waiting rank has sent (analyse/meanwhile.h) */
-    size_t meanwhile_count;
+    size_t meanwhile_count, root_count;
     struct gn_problem_phase phases[GN_PROBLEM_PHASES]; /* in their order in time */
     size_t phase_count;                                /* 0: it is not about these */
     double grows; /* the last fifth of the run takes so many times as long as the first one; 0: it does not */

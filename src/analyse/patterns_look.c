@@ -192,9 +192,33 @@ static int waits_for(const struct gn_look *l, size_t site, uint32_t process)
     return most == GN_NONE ? -1 : gn_look_rank(l, most);
 }
 
+static size_t tell_parts(const struct gn_look *l, const struct gn_meanwhile_parts *parts,
+                         struct gn_problem_meanwhile told[GN_PROBLEM_PARTS])
+{
+    static const char *const doings[] = {"computes", "waits", "calls", "other"};
+    for (size_t i = 0; i < parts->count; i++) {
+        const struct gn_meanwhile_part *part = &parts->items[i];
+        const bool in_region = part->doing == GN_DOING_COMPUTES && part->region != GN_NONE;
+        const struct gn_call_place place = part->doing == GN_DOING_OTHER || in_region
+                                               ? (struct gn_call_place){.call = NULL}
+                                               : gn_call_place_of(l->seen, &l->seen->sites[part->site]);
+        told[i] = (struct gn_problem_meanwhile){
+            .rank = part->process == GN_NONE ? -1 : gn_look_rank(l, part->process),
+            .what = doings[part->doing],
+            .call = place.call,
+            .function = place.function,
+            .file = place.file,
+            .region = in_region ? gn_region_called(l->seen->definitions, part->region) : NULL,
+            .line = place.line,
+            .waits_for = part->doing == GN_DOING_WAITS ? waits_for(l, part->site, part->process) : -1,
+            .low = part->low,
+            .high = part->high};
+    }
+    return parts->count;
+}
+
 int gn_look_tell_meanwhile(const struct gn_look *l, struct gn_problem *p, struct gn_error *err)
 {
-    static const char *const kinds[] = {"computes", "waits", "calls", "other"};
     struct gn_meanwhile m;
     const uint32_t process = p->hop_count > 0 && p->hops[0].waits_for >= 0
                                  ? gn_process_of_rank(l->seen->definitions, p->hops[0].waits_for)
@@ -202,24 +226,12 @@ int gn_look_tell_meanwhile(const struct gn_look *l, struct gn_problem *p, struct
     if (process == GN_NONE)
         return 0;
     const int code = gn_meanwhile_find(&m, l->seen, p->hops[0].region, p->hops[0].path, process, err);
-    p->meanwhile_count = code == 0 ? m.count : 0;
-    p->answers = code == 0 ? m.answers : 0;
-    for (size_t i = 0; i < p->meanwhile_count; i++) {
-        const struct gn_meanwhile_part *part = &m.parts[i];
-        const bool in_region = part->kind == GN_MEANWHILE_COMPUTES && part->region != GN_NONE;
-        const struct gn_call_place place = part->kind == GN_MEANWHILE_OTHER || in_region
-                                               ? (struct gn_call_place){.call = NULL}
-                                               : gn_call_place_of(l->seen, &l->seen->sites[part->site]);
-        p->meanwhile[i] = (struct gn_problem_meanwhile){
-            kinds[part->kind],
-            place.call,
-            place.function,
-            place.file,
-            in_region ? gn_region_called(l->seen->definitions, part->region) : NULL,
-            place.line,
-            part->kind == GN_MEANWHILE_WAITS ? waits_for(l, part->site, process) : -1,
-            part->low,
-            part->high};
+    p->meanwhile_count = p->root_count = 0;
+    p->answers = 0;
+    if (code == 0) {
+        p->meanwhile_count = tell_parts(l, &m.direct, p->meanwhile);
+        p->root_count = tell_parts(l, &m.roots, p->roots);
+        p->answers = m.answers;
     }
     return code;
 }

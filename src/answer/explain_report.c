@@ -115,28 +115,55 @@ static void not_because_text(const struct gn_problem *p, FILE *out)
         fputc('\n', out);
 }
 
-/* "meanwhile rank 3: 78.1 % computes after MPI_Barrier (main.c:26), 20 % computes in solve, 1.2 % waits in
- * MPI_Recv (couple.c:8), 0.7 % other" */
-static void meanwhile_text(const struct gn_problem *p, FILE *out)
+/* "78.1 % computes after MPI_Barrier (main.c:26)"; of others than the rank, whose. */
+static void part_text(const struct gn_problem_meanwhile *m, bool says_whose, FILE *out)
 {
     char call[500], share[GN_SPAN_TEXT];
+    fprintf(out, "%s ", gn_span_share(m->low, m->high, share));
+    if (says_whose && m->rank >= 0)
+        fprintf(out, "rank %d ", m->rank);
+    fputs(m->call || m->region ? m->what : "other", out);
+    if (m->region)
+        fprintf(out, " in %s", gn_printable_copy(call, sizeof call, m->region));
+    if (!m->call)
+        return;
+    fprintf(out, "%s %s", strcmp(m->what, "computes") == 0 ? " after" : " in",
+            gn_problem_call(m->call, m->function, m->file, m->line, call, sizeof call));
+    if (m->waits_for >= 0)
+        fprintf(out, " for rank %d", m->waits_for);
+}
+
+/* Of what others did, to speak of, while the one that is waited for waited itself: "behind its waits: 33 %
+ * rank 2 computes after MPI_Barrier (main.c:20)" */
+static void roots_text(const struct gn_problem *p, FILE *out)
+{
+    static const double worth_it = 0.02;
+    const char *between = "   behind its waits: ";
+    for (size_t i = 0; i < p->root_count; i++) {
+        const struct gn_problem_meanwhile *m = &p->roots[i];
+        if (m->rank < 0 || m->rank == p->hops[0].waits_for || m->low < worth_it)
+            continue;
+        fputs(between, out);
+        part_text(m, true, out);
+        between = ", ";
+    }
+    if (between[0] == ',')
+        fputc('\n', out);
+}
+
+/* "meanwhile rank 3: 78.1 % computes after MPI_Barrier (main.c:26), 20 % computes in solve, 1.2 % waits in
+ * MPI_Recv (couple.c:8) for rank 2, 0.7 % other" */
+static void meanwhile_text(const struct gn_problem *p, FILE *out)
+{
     for (size_t i = 0; i < p->meanwhile_count; i++) {
-        const struct gn_problem_meanwhile *m = &p->meanwhile[i];
         if (i == 0)
             fprintf(out, "   meanwhile rank %d: ", p->hops[0].waits_for);
-        fprintf(out, "%s%s %s", i > 0 ? ", " : "", gn_span_share(m->low, m->high, share),
-                m->call || m->region ? m->what : "other");
-        if (m->region)
-            fprintf(out, " in %s", gn_printable_copy(call, sizeof call, m->region));
-        if (!m->call)
-            continue;
-        fprintf(out, "%s %s", strcmp(m->what, "computes") == 0 ? " after" : " in",
-                gn_problem_call(m->call, m->function, m->file, m->line, call, sizeof call));
-        if (m->waits_for >= 0)
-            fprintf(out, " for rank %d", m->waits_for);
+        fputs(i > 0 ? ", " : "", out);
+        part_text(&p->meanwhile[i], false, out);
     }
     if (p->meanwhile_count > 0)
         fputc('\n', out);
+    roots_text(p, out);
 }
 
 /* "from 310 ms to 631 ms rank 0 computes 300 ms after MPI_Bcast (app.c:19), the other one 116 ms, and is
@@ -484,14 +511,15 @@ static json_t *differs_object(const struct gn_problem *p)
                      p->grows > 0 ? json_real(p->grows) : json_null());
 }
 
-static json_t *meanwhile_array(const struct gn_problem *p)
+static json_t *parts_array(const struct gn_problem_meanwhile *parts, size_t count)
 {
     json_t *array = json_array();
-    for (size_t i = 0; i < p->meanwhile_count; i++) {
-        const struct gn_problem_meanwhile *m = &p->meanwhile[i];
+    for (size_t i = 0; i < count; i++) {
+        const struct gn_problem_meanwhile *m = &parts[i];
         json_array_append_new(
             array,
-            json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "what", m->what, "waits_for",
+            json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "rank",
+                      m->rank >= 0 ? json_integer(m->rank) : json_null(), "what", m->what, "waits_for",
                       m->waits_for >= 0 ? json_integer(m->waits_for) : json_null(), "region",
                       text_or_null(m->region), "call", text_or_null(m->call), "function",
                       text_or_null(m->function), "file", text_or_null(m->file), "line",
@@ -574,7 +602,9 @@ static json_t *problem_object(const struct gn_explain_report *r, const struct gn
     if (object)
         json_object_set_new(object, "differs", differs_object(p));
     if (object)
-        json_object_set_new(object, "meanwhile", meanwhile_array(p));
+        json_object_set_new(object, "meanwhile", parts_array(p->meanwhile, p->meanwhile_count));
+    if (object)
+        json_object_set_new(object, "contributions", parts_array(p->roots, p->root_count));
     if (object)
         json_object_set_new(object, "phases", phases_array(p));
     if (object)

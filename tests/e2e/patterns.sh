@@ -76,6 +76,13 @@ if program == "meanwhile": # what rank 1 does while rank 0 waits for it
     in_calls = sum(part["share"]["high"] for part in parts if part["what"] == "calls")
     for (_, share), true in zip(told, (1 / 2, 1 / 3, 1 / 6)):
         assert share["low"] - 0.06 < true < share["high"] + 0.06 + in_calls, told
+    # and behind the wait in it what rank 2 does
+    roots = next(c["contributions"] for c in causes if c["ranks"] == [1])
+    known = [(part["rank"], part["what"], part["share"]) for part in roots if part["what"] == "computes"]
+    assert [(rank, what) for rank, what, _ in known[:3]] == [(1, "computes"), (2, "computes"), (1, "computes")], roots
+    in_calls = sum(part["share"]["high"] for part in roots if part["what"] != "computes")
+    for (_, _, share), true in zip(known, (1 / 2, 1 / 3, 1 / 6)):
+        assert share["low"] - 0.06 < true < share["high"] + 0.06 + in_calls, roots
 if program == "slack":
     assert [s["rank"] for s in answer["slack"]] == [1], answer["slack"]
 # two runs of one program differ, by a tenth of what they take at most where nothing else is done

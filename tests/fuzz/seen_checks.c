@@ -71,25 +71,32 @@ static void check_tally(const struct gn_site_tally *t)
     }
 }
 
+static void check_parts(const struct gn_meanwhile_parts *parts)
+{
+    double low = 0, high = 0;
+    for (size_t k = 0; k < parts->count; k++) {
+        const struct gn_meanwhile_part *part = &parts->items[k];
+        history_must(part->low >= 0 && part->low <= part->high && part->high <= 1, "a share is an interval");
+        history_must((part->process == GN_NONE) == (part->doing == GN_DOING_OTHER), "it is somebody's");
+        low += part->low;
+        high += part->high;
+    }
+    history_must(parts->count == 0 || (low <= 1 + nearly && high >= 1 - nearly), "shares add up to all");
+}
+
 static void check_meanwhile(const struct gn_seen *seen)
 {
     struct gn_error err = {""};
     for (size_t i = 0; i < seen->parts[0].waits.edges.count && i < SITES; i++) {
         const struct gn_wait_edge *edge = &seen->parts[0].waits.edges.items[i];
         struct gn_meanwhile m;
-        double low = 0, high = 0;
         if (edge->giver == GN_NONE)
             continue;
         const uint32_t process = seen->definitions->locations[edge->giver].process;
         history_must(gn_meanwhile_find(&m, seen, edge->region, edge->path, process, &err) == 0,
                      "what is done meanwhile");
-        for (size_t k = 0; k < m.count; k++) {
-            history_must(m.parts[k].low >= 0 && m.parts[k].low <= m.parts[k].high && m.parts[k].high <= 1,
-                         "a share is an interval");
-            low += m.parts[k].low;
-            high += m.parts[k].high;
-        }
-        history_must(m.count == 0 || (low <= 1 + nearly && high >= 1 - nearly), "shares add up to all");
+        check_parts(&m.direct);
+        check_parts(&m.roots);
     }
 }
 
