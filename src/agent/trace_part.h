@@ -57,7 +57,8 @@ int gn_trace_part_add(struct gn_trace_part *part, struct gn_watched *watched);
 /* A process that was added has ended. */
 void gn_trace_part_ended(struct gn_trace_part *part, int pid);
 
-/* Lets somebody watch: agent/readers.h says what through which descriptors, and the errors. */
+/* Lets somebody watch: agent/readers.h says what through which descriptors, and the errors; -ENOTSUP: windows
+ * are no stream. */
 int gn_trace_part_show(struct gn_trace_part *part, int descriptor);
 
 /* Of events in windows: so many a second from now on; 0: none. */

@@ -15,7 +15,7 @@ struct look {
     double lo_ns, hi_ns;         /* of all of it */
     double answers_ns, asked_ns; /* of those of which it was looked whether they are answers */
     uint64_t answer_steps;
-    uint64_t times, steps;
+    uint64_t times, steps, root_steps;
 };
 
 static uint32_t process_of(const struct gn_history *h, uint32_t call)
@@ -40,16 +40,16 @@ static int walk_back(struct look *l, uint32_t gave, double left_ns, int depth);
 static int add_call(struct look *l, uint32_t at, double part_ns, int depth)
 {
     const struct gn_call *call = &l->h->calls[at];
-    const double length_ns = gn_call_ns(l->h, call);
+    const struct gn_span length = gn_call_length(l->h, at); /* with the polls that it ends */
     const int64_t site = gn_seen_site_of(l->seen, call->region, call->path);
     struct gn_span waited;
     int code = gn_givers_of(&l->givers, at, &waited);
     if (code < 0 || site < 0)
         return code;
     const uint32_t gave = l->givers.count == 1 ? l->givers.list[0].call : GN_NONE;
-    const double least = fmin(part_ns, fmax(0, length_ns - waited.hi_ns)),
-                 most = fmin(part_ns, fmax(0, length_ns - waited.lo_ns));
-    const bool goes_on = gave != GN_NONE && part_ns > most && depth < DEEPEST;
+    const double least = fmin(part_ns, fmax(0, length.lo_ns - waited.hi_ns)),
+                 most = fmin(part_ns, fmax(0, length.hi_ns - waited.lo_ns));
+    const bool goes_on = gave != GN_NONE && part_ns > most && depth < DEEPEST && l->root_steps < MOST_STEPS;
     struct gn_contribution one = {process_of(l->h, at), GN_DOING_CALLS, GN_NONE, (size_t)site, least, most};
     code = add(l, &one, depth, true);
     one.doing = GN_DOING_WAITS;
@@ -94,7 +94,7 @@ static int walk_back(struct look *l, uint32_t gave, double left_ns, int depth)
 {
     uint32_t at = gave;
     int code = 0;
-    for (int i = 0; i < LONGEST_WALK && left_ns > 0 && code == 0 && l->steps < MOST_STEPS; i++) {
+    for (int i = 0; i < LONGEST_WALK && left_ns > 0 && code == 0; i++) {
         const struct gn_call *call = &l->h->calls[at];
         const uint32_t before = call->before;
         if (before == GN_NONE || l->h->calls[before].region == GN_NONE)
@@ -108,7 +108,7 @@ static int walk_back(struct look *l, uint32_t gave, double left_ns, int depth)
             code = add_call(l, before, part_ns, depth);
         left_ns -= part_ns;
         at = before;
-        l->steps++;
+        *(depth == 0 ? &l->steps : &l->root_steps) += 1;
     }
     return code;
 }

@@ -17,23 +17,25 @@ struct look {
     size_t part;
 };
 
-/* How long after the call's enter the partner calls MPI again, and computes until then, but for the end of a
- * call that it may still be in; {0, 0}: it does not. */
+/* How long the partner computes after the call's enter, before it calls MPI again; {0, 0}: it does not. It
+ * may still be in the end of a call then. */
 static struct gn_span silence(const struct look *l, uint32_t c, uint32_t from)
 {
     static const struct gn_span none = {0, 0};
-    const struct gn_call *call = &l->h->calls[c];
+    static const double small_part = 0.1;
     uint32_t at = from, after = l->walk.next[from];
     for (int i = 0; i < LONGEST_WALK && after != GN_NONE && gn_enter_to_enter(l->h, c, after).hi_ns <= 0;
          i++) {
         at = after;
         after = l->walk.next[at];
     }
-    if (after == GN_NONE)
+    if (after == GN_NONE || gn_enter_to_enter(l->h, c, at).lo_ns > 0) /* it begins its side later */
         return none;
     const struct gn_span later = gn_enter_to_enter(l->h, c, after);
-    const double in_call_ns = fmax(0, (double)l->h->calls[at].leave.hi_ns - (double)call->enter.lo_ns);
-    return later.lo_ns > in_call_ns ? (struct gn_span){later.lo_ns - in_call_ns, later.hi_ns} : none;
+    const double silent_ns = gn_computed_before(l->h, &l->h->calls[after]);
+    if (later.lo_ns - silent_ns > fmax(short_ns, small_part * silent_ns))
+        return none; /* there is time for it to move */
+    return (struct gn_span){fmax(0, fmin(later.lo_ns, silent_ns)), fmin(later.hi_ns, silent_ns)};
 }
 
 /* Its partner in what it takes was silent for most of it, and it was left soon after that. *partner: process.

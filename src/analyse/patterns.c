@@ -921,31 +921,13 @@ static double next_to_even_s(const struct gn_problem *p, const struct gn_summary
                : 0;
 }
 
-/* How many times as long a thread may take for the same, were others ready for its core whenever it is: each
- * gets its share. */
-static double longest_stretch(const struct gn_summary *s)
+static void put_in_order(struct gn_problems *problems, const struct gn_summary *summary)
 {
-    double stretch = 1 / fmax(1 - s->resources.preempted_share, 0.01);
-    for (size_t i = 0; i < s->host_count; i++)
-        if (s->hosts_told[i].cores > 0)
-            stretch = fmax(stretch, s->hosts_told[i].ranks / s->hosts_told[i].cores);
-    return stretch;
-}
-
-/* The ranks of the program that is mended may wait longer, with cores that others need, and so be slower; or
- * not as long, and then nothing keeps the others back. */
-static void allow_for_cores(struct gn_problem *p, const struct gn_summary *s)
-{
-    const double stretch = longest_stretch(s);
-    if (p->is_of_cores || p->is_startup)
-        return;
-    p->gain_low_s = s->elapsed_s - stretch * (s->elapsed_s - p->gain_low_s);
-    p->gain_high_s = s->elapsed_s - (s->elapsed_s - p->gain_high_s) / stretch;
-    p->even_low_s = p->even_high_s = 0; /* in which way more is gained cannot be told */
-    p->gain_count = 0;
-    p->lost_low_s = 0;
-    p->sure = GN_PROBLEM_POSSIBLE;
-    p->assumes |= GN_PROBLEM_CORES;
+    for (size_t i = 0; i < problems->count; i++)
+        problems->items[i].is_before_all = is_before_all(problems, &problems->items[i]);
+    for (size_t i = 0; i < problems->count; i++)
+        problems->items[i].worth = worth(&problems->items[i], summary);
+    qsort(problems->items, problems->count, sizeof *problems->items, compare);
 }
 
 void gn_problems_rank(struct gn_problems *problems, const struct gn_summary *summary)
@@ -966,13 +948,7 @@ void gn_problems_rank(struct gn_problems *problems, const struct gn_summary *sum
         }
     }
     problems->count = kept;
-    for (size_t i = 0; i < kept && problems->are_cores_kept; i++)
-        allow_for_cores(&problems->items[i], summary);
-    for (size_t i = 0; i < kept; i++)
-        problems->items[i].is_before_all = is_before_all(problems, &problems->items[i]);
-    for (size_t i = 0; i < kept; i++)
-        problems->items[i].worth = worth(&problems->items[i], summary);
-    qsort(problems->items, problems->count, sizeof *problems->items, compare);
+    put_in_order(problems, summary);
 }
 
 bool gn_problems_can_compare(const struct gn_summary *s)
@@ -987,6 +963,7 @@ void gn_problems_find(struct gn_problems *problems, const struct gn_summary *sum
     problems->count = problems->slack_count = problems->small_count = 0;
     problems->small_s = 0;
     problems->seen = (struct gn_problems_seen){.parts = 0};
+    problems->are_cores_kept = gn_problems_lack_cores(summary); /* until that is seen */
     if (!(summary->elapsed_s > 0))
         return;
     find_preempted(&x);
@@ -1002,9 +979,54 @@ void gn_problems_find(struct gn_problems *problems, const struct gn_summary *sum
     gn_problems_rank(problems, summary);
 }
 
-void gn_problems_unseen(struct gn_problems *problems, const struct gn_summary *summary)
+/* ---- cores that those who wait keep ---- */
+
+bool gn_problems_lack_cores(const struct gn_summary *s)
 {
-    problems->are_cores_kept = is_crowded(summary) && lacks_cores(summary);
-    if (problems->are_cores_kept)
-        gn_problems_rank(problems, summary);
+    return is_crowded(s) ? !(s->resources.preempted_share < GN_PROBLEM_PREEMPTED_SHARE) : lacks_cores(s);
+}
+
+/* How many times as long a thread may take for the same, were others ready for its core whenever it is: each
+ * gets its share. */
+static double longest_stretch(const struct gn_summary *s)
+{
+    static const double most = 0.99; /* without a core */
+    double stretch = 1;
+    for (size_t i = 0; i < s->rank_count; i++) {
+        const struct gn_rank_row *r = &s->ranks_told[i];
+        const double ready_s = fmax(r->elapsed_s, r->cpu_s + r->preempted_s);
+        if (r->preempted_s > 0 && ready_s > 0)
+            stretch = fmax(stretch, 1 / (1 - fmin(r->preempted_s / ready_s, most)));
+    }
+    for (size_t i = 0; i < s->host_count; i++)
+        if (s->hosts_told[i].cores > 0)
+            stretch = fmax(stretch, s->hosts_told[i].ranks / s->hosts_told[i].cores);
+    return stretch;
+}
+
+/* The ranks of the program that is mended may wait longer, with cores that others need, and so be slower; or
+ * not as long, and then nothing keeps the others back. */
+static void allow_for_cores(struct gn_problem *p, const struct gn_summary *s, double stretch)
+{
+    p->gain_low_s = s->elapsed_s - stretch * (s->elapsed_s - p->gain_low_s);
+    p->gain_high_s = s->elapsed_s - (s->elapsed_s - p->gain_high_s) / stretch;
+    p->even_s = p->even_low_s = p->even_high_s = 0; /* in which way more is gained cannot be told */
+    p->gain_count = 0;
+    p->lost_low_s = 0;
+    p->sure = GN_PROBLEM_POSSIBLE;
+    p->assumes |= GN_PROBLEM_CORES;
+}
+
+void gn_problems_share_cores(struct gn_problems *problems, const struct gn_summary *summary)
+{
+    if (!problems->are_cores_kept)
+        return;
+    const double stretch = longest_stretch(summary);
+    for (size_t i = 0; i < problems->count; i++) {
+        struct gn_problem *p = &problems->items[i];
+        /* MPI_Init waits for other things than cores */
+        if (!p->is_of_cores && !p->is_startup && !(p->assumes & GN_PROBLEM_CORES))
+            allow_for_cores(p, summary, stretch);
+    }
+    put_in_order(problems, summary);
 }

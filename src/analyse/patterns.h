@@ -183,7 +183,7 @@ struct gn_problems {
         bool is_sure;
     } slacks[GN_PROBLEM_SLACKS];
     size_t slack_count;
-    bool are_cores_kept; /* by ranks that wait, from others: what is mended may be slower */
+    bool are_cores_kept; /* by ranks that wait, from others; where nobody saw them wait, perhaps */
     double small_s;      /* gain of those that were left out: less than a hundredth of the run each */
     size_t small_count;
 };
@@ -194,8 +194,13 @@ bool gn_problems_can_compare(const struct gn_summary *summary);
 /* All problems of a run. summary: by activity (GN_BY_ACTIVITY); it outlives them. */
 void gn_problems_find(struct gn_problems *problems, const struct gn_summary *summary);
 
-/* Nobody saw who waited for whom: whether ranks that wait kept cores from others is not known. */
-void gn_problems_unseen(struct gn_problems *problems, const struct gn_summary *summary);
+/* Whether ranks had no core for a good part of their time, or may have had none: there are more ranks than
+ * cores, and nobody knows. */
+bool gn_problems_lack_cores(const struct gn_summary *summary);
+
+/* Last of all, once: where ranks that wait keep cores from others, what is mended may be slower or faster
+ * than replay and totals say, by as much as a thread's share of the cores; gains may begin below 0. */
+void gn_problems_share_cores(struct gn_problems *problems, const struct gn_summary *summary);
 
 /* Whether it is of what one rank computes. */
 bool gn_problem_is_of_rank(const struct gn_problem *problem);

@@ -192,6 +192,8 @@ static int waits_for(const struct gn_look *l, size_t site, uint32_t process)
     return most == GN_NONE ? -1 : gn_look_rank(l, most);
 }
 
+_Static_assert(GN_PROBLEM_PARTS == (int)GN_MEANWHILE_PARTS + 1, "each is told");
+
 static size_t tell_parts(const struct gn_look *l, const struct gn_meanwhile_parts *parts,
                          struct gn_problem_meanwhile told[GN_PROBLEM_PARTS])
 {

@@ -273,8 +273,7 @@ int gn_look_at_phases(const struct gn_look *l, struct gn_error *err)
     int code = open_stages(&s, l, err);
     bool is_it = code == 0 && have_steps(l, &s);
     code = is_it ? replay(l, &s, &r, err) : code;
-    /* where it is not what they compute there, something else is the matter; or another one is nearly as late
-     */
+    /* where it is not what they compute there, something else is the matter, or others are as late */
     is_it = is_it && code == 0 && isfinite(r.even.hi_ns) &&
             fmin(r.even.hi_ns, r.like.hi_ns) * 1e-9 >= half * lost_s;
     if (is_it) {

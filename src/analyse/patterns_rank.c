@@ -150,19 +150,23 @@ static void compare(const struct gn_look *l, struct gn_problem *p, uint32_t proc
         gn_problem_is_shared(p);
 }
 
-double gn_look_own_mpi_s(const struct gn_look *l)
+struct gn_between gn_look_own_mpi(const struct gn_look *l)
 {
-    double ns = 0;
+    const double each = 1e-9 / fmax(1, l->s->ranks);
+    struct gn_between ns = {0, 0};
     for (size_t i = 0; i < l->seen->site_count; i++) {
         const struct gn_seen_site *site = &l->seen->sites[i];
         double all_ns = 0, most_likely;
         for (size_t p = 0; p < l->seen->count; p++)
             all_ns += site->each_ns[p];
         all_ns = fmax(all_ns, site->total_ns);
-        if (!gn_activity_starts_or_ends(gn_region_activity(l->seen->definitions, site->region)))
-            ns += fmax(0, all_ns - gn_seen_waited(l->seen, site, &most_likely).lo_ns);
+        if (gn_activity_starts_or_ends(gn_region_activity(l->seen->definitions, site->region)))
+            continue;
+        const struct gn_span waited = gn_seen_waited(l->seen, site, &most_likely);
+        ns.low += fmax(0, all_ns - waited.hi_ns);
+        ns.high += fmax(0, all_ns - waited.lo_ns);
     }
-    return ns * 1e-9 / fmax(1, l->s->ranks);
+    return (struct gn_between){ns.low * each, ns.high * each};
 }
 
 /* Between calls that come back at once there is no more than some tens of ns, of which measuring took as
@@ -200,7 +204,7 @@ static bool has_slack(const struct gn_look *l, const struct gn_problem *p, uint3
     double own_ns;
     const double longer = longer_ns(l, process, &own_ns);
     return l->seen->is_whole && own_ns * 1e-9 >= nearly_all * p->own_s &&
-           gn_look_own_mpi_s(l) <= 0.1 * longer * 1e-9 &&
+           gn_look_own_mpi(l).high <= 0.1 * longer * 1e-9 &&
            r->gone.hi_ns * 1e-9 < GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s;
 }
 
@@ -210,7 +214,7 @@ static bool settle(const struct gn_look *l, struct gn_problem *p, double low, do
     const double alike_s = GN_PROBLEM_REPEATED_SHARE * l->s->elapsed_s;
     /* where ranks are in MPI beside waiting for as long, some of that may be waiting after all: a collective
      * may go through the one that is late */
-    const bool is_unsure = gn_look_own_mpi_s(l) > (p->own_s - p->others_s) / 4 && high < p->gain_high_s;
+    const bool is_unsure = gn_look_own_mpi(l).high > (p->own_s - p->others_s) / 4 && high < p->gain_high_s;
     const bool fits = high >= p->gain_low_s - alike_s && low <= p->gain_high_s + alike_s;
     if (!fits) {
         /* what was not seen (before MPI_Init), what replay keeps as it was, several slow ranks: then both may
@@ -238,7 +242,7 @@ double gn_look_without_core_s(const struct gn_look *l)
                      most_s = row->preempted_s.high >= 0 ? row->preempted_s.high : INFINITY;
         s += strcmp(row->kind, "computation") == 0 ? fmin(most_s, awake_s) : 0;
     }
-    return s / fmax(1, l->s->ranks) + gn_look_own_mpi_s(l);
+    return s / fmax(1, l->s->ranks) + gn_look_own_mpi(l).high;
 }
 
 bool gn_look_lacks_cores(const struct gn_look *l)
@@ -456,10 +460,12 @@ int gn_look_see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_er
     }
     p->assumes |= gn_look_assumed(l);
     /* that as much was waited for it is certain, and so is that it was computing meanwhile; where replay,
-     * totals and waits do not say the same, the least of them is, and what it computes more */
+     * totals and waits do not say the same, the least of them is, if each that waits has waited so long, and
+     * it computes as much longer in all */
     const bool is_known =
         (is_settled && agrees) || (p->lost_low_s >= a_part * p->lost_high_s &&
                                    p->lost_low_s >= GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s &&
+                                   p->hop_count > 0 && p->lost_low_s <= p->hops[0].low_s / p->hops[0].ranks &&
                                    p->lost_low_s <= beyond_others_ns(l, process) * 1e-9);
     if (is_known && l->seen->is_whole && certain_s >= p->lost_low_s && p->lost_low_s > 0 &&
         had_a_core(l->s, p) && is_place_sure(l->s, p))

@@ -25,8 +25,8 @@ void gn_look_tell_gains(const struct gn_look *look, struct gn_problem *problem,
 /* When those of look->late were the last ones, in the call in which the one that most is waited for was so
  * most. *latest: that one. Returns what of it is certain, s. */
 double gn_look_tell_times(const struct gn_look *look, struct gn_problem *problem, uint32_t *latest);
-/* What a rank takes in MPI beside waiting, in the mean. */
-double gn_look_own_mpi_s(const struct gn_look *look);
+/* What a rank takes in MPI beside waiting, in the mean, s. */
+struct gn_between gn_look_own_mpi(const struct gn_look *look);
 /* Whether it computes less elsewhere, in the section that differs so: who does what when is the matter then.
  */
 bool gn_look_evens_out(const struct gn_look *look, uint32_t process, struct gn_section_difference d);

@@ -192,8 +192,8 @@ static bool are_cores_kept(const struct gn_look *l)
 {
     static const double nearly_all = 0.85, goes_on_late = 0.01;
     const struct gn_resources_told *r = &l->s->resources;
-    return r->preempted_share >= GN_PROBLEM_PREEMPTED_SHARE &&
-           (r->cores_busy >= nearly_all * r->cores || gn_look_own_mpi_s(l) >= goes_on_late * l->s->elapsed_s);
+    return gn_problems_lack_cores(l->s) && (r->cores_busy >= nearly_all * r->cores ||
+                                            gn_look_own_mpi(l).low >= goes_on_late * l->s->elapsed_s);
 }
 
 /* A way that may gain nothing says nothing. */

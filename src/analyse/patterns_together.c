@@ -23,7 +23,7 @@ static int see_slack(const struct gn_look *l, struct gn_problem_slack *slack, st
     slack->is_sure = false;
     /* of calls in which nothing is known to be waited for replay knows nothing: messages may move only inside
      * of them */
-    if (gn_look_own_mpi_s(l) > 0.1 * slack->longer_s)
+    if (gn_look_own_mpi(l).high > 0.1 * slack->longer_s)
         return 0;
     for (size_t i = 0; i < l->seen->definitions->process_count; i++)
         l->late[i] = i == process;

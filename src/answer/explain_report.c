@@ -115,7 +115,7 @@ static void not_because_text(const struct gn_problem *p, FILE *out)
         fputc('\n', out);
 }
 
-/* "78.1 % computes after MPI_Barrier (main.c:26)"; of others than the rank, whose. */
+/* "78.1 % computes after MPI_Barrier (main.c:26)"; says_whose: "33 % rank 2 computes …". */
 static void part_text(const struct gn_problem_meanwhile *m, bool says_whose, FILE *out)
 {
     char call[500], share[GN_SPAN_TEXT];

@@ -26,7 +26,7 @@ const char *gn_problem_doubt_text(const struct gn_problems *problems, const stru
     const char *said = p->sure == GN_PROBLEM_CERTAIN                  ? ""
                        : is_estimated                                 ? NULL
                        : seen->parts == 0 && gn_problem_is_of_rank(p) ? "nobody saw who waited for whom"
-                       : p->assumes & GN_PROBLEM_CORES                ? "ranks shared cores"
+                       : p->assumes & GN_PROBLEM_CORES                ? "ranks waited for cores"
                        : p->assumes & GN_PROBLEM_POLLS                ? "between polls there may be work"
                        : p->lost_low_s <= 0                           ? "it may have cost nothing"
                        : p->assumes & GN_PROBLEM_SAMPLES              ? "its place and time are by samples"
@@ -382,8 +382,10 @@ static bool find_first(const struct gn_summary *s, const struct gn_problems *pro
                        struct gn_problem *first)
 {
     struct gn_problems own;
-    if (!problems)
+    if (!problems) {
         gn_problems_find(&own, s);
+        gn_problems_share_cores(&own, s);
+    }
     problems = problems ? problems : &own;
     for (size_t i = 0; i < problems->count; i++) {
         const struct gn_problem *p = &problems->items[i];

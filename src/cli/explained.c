@@ -131,7 +131,7 @@ void gn_cli_explain(struct gn_cli_explained *e, const struct gn_cli_run *run,
         if (run->command && summary->windows.error[0])
             fprintf(stderr, "gnomon %s: without windows of events: %s\n", run->command,
                     summary->windows.error);
-        gn_problems_unseen(&e->problems, summary);
+        gn_problems_share_cores(&e->problems, summary);
         return;
     }
     if (!e->is_open) {
@@ -145,6 +145,7 @@ void gn_cli_explain(struct gn_cli_explained *e, const struct gn_cli_run *run,
     if (code < 0 && run->command)
         fprintf(stderr, "gnomon %s: without the run's events: %s\n", run->command, err.text);
     gn_problems_rank(&e->problems, summary);
+    gn_problems_share_cores(&e->problems, summary);
 }
 
 void gn_cli_tell_waited(const struct gn_cli_explained *e, struct gn_summary *summary)

@@ -28,14 +28,23 @@ char *gn_event_file_path(const char *folder, uint64_t file_id)
 
 /* ---- writing ---- */
 
-/* at: where, replacing what is mapped there; NULL: anywhere. Whoever has filled one chunk will fill the next:
- * its pages come at once, instead of with a fault each. */
+/* at: where, replacing what is mapped there; NULL: anywhere. */
 static uint8_t *map_chunk(int fd, uint64_t offset, uint8_t *at)
 {
     void *chunk =
-        mmap(at, GN_CHUNK_SIZE, PROT_READ | PROT_WRITE,
-             MAP_SHARED | (at ? MAP_FIXED : 0) | (offset && !at ? MAP_POPULATE : 0), fd, (off_t)offset);
+        mmap(at, GN_CHUNK_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0), fd, (off_t)offset);
     return chunk == MAP_FAILED ? NULL : chunk;
+}
+
+/* Whoever has filled one chunk will fill the next: its pages come at once, instead of with a fault each.
+ * Kernels before 5.14 cannot. */
+static void populate(uint8_t *chunk)
+{
+#ifdef MADV_POPULATE_WRITE
+    madvise(chunk, GN_CHUNK_SIZE, MADV_POPULATE_WRITE);
+#else
+    (void)chunk;
+#endif
 }
 
 int gn_event_file_next(struct gn_event_file *file, struct gn_error *err)
@@ -52,8 +61,10 @@ int gn_event_file_next(struct gn_event_file *file, struct gn_error *err)
     close(fd);
     if (code)
         return failed(err, code, "getting room for events in", file->path);
-    if (file->chunk)
+    if (file->chunk) {
         munmap(file->chunk, GN_CHUNK_SIZE);
+        populate(chunk);
+    }
     file->chunk = chunk;
     file->size += GN_CHUNK_SIZE;
     return 0;

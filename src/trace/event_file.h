@@ -77,7 +77,8 @@ static inline void gn_event_file_count(struct gn_event_file *file, uint64_t even
     memcpy(file->chunk + LAST_EVENT, &events, sizeof events);
 }
 
-/* Asks the kernel to start writing what is new to the disk; does not wait for it. */
+/* Asks the kernel to start writing what is new to the disk, but for the chunk that is still written to; does
+ * not wait for it. */
 int gn_event_file_hand_over(struct gn_event_file *file, struct gn_error *err);
 
 /* Cuts the file behind its end mark, which OTF2 has written, and frees what the struct holds. */
