@@ -144,7 +144,9 @@ for name, truth, chosen in told:
 named = sum(r["total_s"] for r in rows if r["known"] == "samples" and r["function"] not in ("work", "doze", "touch"))
 assert named < 0.1 * all_s, f"{named} s are told of others"
 first = json.load(open("explained.json"))["causes"][0]
-assert first["kind"] == "blocked rank" and first["ranks"] == [0], first
+# where the kernel needs longer for pages than the program sleeps, that is what rank 0 is late by
+kinds = ["blocked rank"] if dozed > touched else ["serial section", "static imbalance"]
+assert first["kind"] in kinds and first["ranks"] == [0], first
 EOF
     ;;
 polls) # of ranks that poll at one place, who sleeps in between is in MPI, and who computes is not
