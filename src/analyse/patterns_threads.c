@@ -1,6 +1,7 @@
 /* Threads of ranks beside those that call MPI: whether they have as much to do. */
 #include "analyse/patterns_inside.h"
 
+#include "profile/samples.h"
 #include "program/runtime.h"
 
 #include <math.h>
@@ -29,13 +30,18 @@ static bool works(const struct gn_activity_row *row)
     return !row->runtime || strcmp(row->runtime, gn_runtime_text(GN_RUNTIME_OPENMP)) == 0;
 }
 
+static bool is_at(const struct gn_activity_row *other, const struct gn_activity_row *row)
+{
+    return other->line == row->line && gn_is_same_text(other->function, row->function) &&
+           gn_is_same_text(other->file, row->file);
+}
+
 /* What other threads do at the place of a row, s. */
 static double others_at(const struct gn_summary *s, const struct gn_activity_row *row)
 {
     double sum_s = 0;
     for (size_t i = 0; i < s->other_count; i++)
-        if (s->others[i].line == row->line && gn_is_same_text(s->others[i].function, row->function) &&
-            gn_is_same_text(s->others[i].file, row->file))
+        if (is_at(&s->others[i], row))
             sum_s += (double)s->others[i].total_ns * 1e-9;
     return sum_s;
 }
@@ -43,7 +49,15 @@ static double others_at(const struct gn_summary *s, const struct gn_activity_row
 struct threads {
     double works_s, waits_s;                       /* of those that call MPI, in what they compute */
     double others_s;                               /* work of the others */
+    double least_waits_s;                          /* of a rank */
+    int64_t samples, waiting_samples;              /* of those that call MPI */
+    int64_t works_samples;                         /* of the others */
     const struct gn_activity_row *alone, *waiting; /* where most of it is */
+};
+
+/* What even threads would spare of the run, as samples say; s. */
+struct spared {
+    double mean_s, low_s, high_s;
 };
 
 static struct threads look(const struct gn_summary *s)
@@ -55,8 +69,11 @@ static struct threads look(const struct gn_summary *s)
         const double row_s = (double)row->total_ns * 1e-9;
         if (strcmp(row->kind, "computation") != 0 || row->samples == 0)
             continue;
+        t.samples += row->samples;
         if (gn_problems_waits_for_threads(row)) {
             t.waits_s += row_s;
+            t.waiting_samples += row->samples;
+            t.least_waits_s += (double)row->min_ns * 1e-9;
             t.waiting = t.waiting && t.waiting->total_ns >= row->total_ns ? t.waiting : row;
             continue;
         }
@@ -68,7 +85,10 @@ static struct threads look(const struct gn_summary *s)
         }
     }
     for (size_t i = 0; i < s->other_count; i++)
-        t.others_s += works(&s->others[i]) ? (double)s->others[i].total_ns * 1e-9 : 0;
+        if (works(&s->others[i])) {
+            t.others_s += (double)s->others[i].total_ns * 1e-9;
+            t.works_samples += s->others[i].samples;
+        }
     /* threads that live for a moment are sampled late: all others have at least what the ranks' processors
      * did beyond what those that call MPI could have */
     double cpu_s = -(double)s->total_ns * 1e-9;
@@ -76,6 +96,80 @@ static struct threads look(const struct gn_summary *s)
         cpu_s += s->ranks_told[i].cpu_s;
     t.others_s *= cpu_s > s->others_s && s->others_s > 0 ? cpu_s / s->others_s : 1;
     return t;
+}
+
+/* Whether the others are there for the same work: they wait for more of it, or do it where those do that call
+ * MPI. Of any other thread nobody knows that it could take a part. */
+static bool is_team(const struct gn_summary *s)
+{
+    double together_s = 0;
+    for (size_t i = 0; i < s->other_count; i++) {
+        bool is_of_it = gn_problems_waits_for_threads(&s->others[i]);
+        for (size_t k = 0; k < s->row_count && !is_of_it; k++)
+            is_of_it = s->rows[k].samples > 0 && is_at(&s->others[i], &s->rows[k]);
+        together_s += is_of_it ? (double)s->others[i].total_ns * 1e-9 : 0;
+    }
+    return together_s >= s->others_s / 2;
+}
+
+/* What the rank's other threads had of the cores, at most as much as all of its threads beside the one that
+ * calls MPI, which may have waited on a core, or on none. */
+static double others_of(const struct gn_rank_row *r, bool is_waiting_on_core)
+{
+    return fmax(0, r->cpu_s - r->useful_s - (is_waiting_on_core ? r->mpi_s : 0));
+}
+
+/* Of the rank of which it is least, were all that its other threads had of the cores work, up to what all
+ * worked. all_others_s: all that these had. */
+static double least_spared_s(const struct gn_summary *s, const struct threads *t, double threads,
+                             double all_others_s, bool is_waiting_on_core)
+{
+    double useful_s = 0, others_s = 0, least_s = INFINITY;
+    for (size_t i = 0; i < s->rank_count; i++) {
+        useful_s += s->ranks_told[i].useful_s;
+        others_s += others_of(&s->ranks_told[i], is_waiting_on_core);
+    }
+    for (size_t i = 0; i < s->rank_count; i++) {
+        const struct gn_rank_row *r = &s->ranks_told[i];
+        const double computed_s = (t->works_s + t->waits_s) * r->useful_s / useful_s,
+                     other_s =
+                         fmin(1, all_others_s / t->others_s * others_of(r, is_waiting_on_core) / others_s) *
+                         t->others_s;
+        least_s = fmin(least_s, computed_s - (computed_s - t->least_waits_s + other_s) / threads);
+    }
+    return isfinite(least_s) ? least_s : 0; /* of a rank something is not known */
+}
+
+/* Each rank's own work, spread evenly over its threads. With several ranks, at least what is spared of the
+ * one of which it is least, if each takes as long at each step; at most all that they wait for each other,
+ * too. */
+static struct spared spare(const struct gn_summary *s, const struct threads *t)
+{
+    const double ranks = fmax(1, s->ranks), threads = 1 + s->helpers / ranks,
+                 computed_s = t->works_s + t->waits_s, bursts = s->sampling.per_burst;
+    const struct gn_samples_share waits = gn_samples_share(t->waiting_samples, t->samples, bursts),
+                                  work = gn_samples_share(t->works_samples, s->others_samples, bursts);
+    const double mean_s = (computed_s - (t->works_s + t->others_s) / threads) / ranks,
+                 others_s = work.share > 0 ? t->others_s / work.share : 0,
+                 less_s = ((waits.share - waits.low) * computed_s + (work.high - work.share) * others_s) /
+                          (threads * ranks),
+                 more_s = ((waits.high - waits.share) * computed_s + (work.share - work.low) * others_s) /
+                          (threads * ranks);
+    struct spared spared = {mean_s, is_team(s) ? mean_s - less_s : 0, mean_s + more_s};
+    if (s->rank_count > 1) {
+        double mpi_s = 0;
+        for (size_t i = 0; i < s->rank_count; i++)
+            mpi_s += s->ranks_told[i].mpi_s / ranks;
+        for (int on_core = 0; on_core < 2; on_core++)
+            spared.low_s = fmin(spared.low_s, least_spared_s(s, t, threads, others_s, on_core) - less_s);
+        spared.high_s += fmax(0, mpi_s);
+    }
+    /* threads that compute at the same time need cores for it */
+    if (gn_problems_lack_cores(s))
+        spared.low_s = 0;
+    else if (s->resources.preempted_s > 0)
+        spared.low_s -= s->resources.preempted_s / ranks;
+    return spared;
 }
 
 /* That one rank waits for a thread of its own says more. */
@@ -87,20 +181,20 @@ static bool is_told(const struct gn_problems *found)
     return false;
 }
 
-/* spared_s: of the run, as samples say. */
 static void add(const struct gn_problem_search *x, const struct gn_problem_pattern *pattern,
-                const struct gn_activity_row *row, double spared_s)
+                const struct gn_activity_row *row, const struct spared *spared)
 {
-    const struct gn_summary *s = x->s;
-    const double unsure_s = (row->high - row->share) * (double)s->total_ns * 1e-9 / fmax(1, s->ranks);
-    gn_problems_add(x->found, s,
+    gn_problems_add(x->found, x->s,
                     (struct gn_problem){.pattern = pattern,
                                         .row = row,
                                         .rank = -1,
-                                        .lost_high_s = spared_s + unsure_s,
-                                        .gain_high_s = spared_s + unsure_s,
+                                        .lost_low_s = spared->low_s,
+                                        .lost_high_s = spared->high_s,
+                                        .gain_low_s = spared->low_s,
+                                        .gain_high_s = spared->high_s,
                                         .sure = GN_PROBLEM_POSSIBLE,
-                                        .assumes = GN_PROBLEM_SAME | GN_PROBLEM_SAMPLES});
+                                        .assumes = GN_PROBLEM_SAME | GN_PROBLEM_SAMPLES | GN_PROBLEM_DIVIDES |
+                                                   GN_PROBLEM_REPEATS});
 }
 
 void gn_problems_find_threads(const struct gn_problem_search *x)
@@ -111,15 +205,19 @@ void gn_problems_find_threads(const struct gn_problem_search *x)
     if (s->helpers == 0 ||
         !(s->others_s >
           idle_share * s->elapsed_s)) { /* they do not compute meanwhile, but sleep or are blocked */
-        if (t.waiting && t.waits_s / ranks >= idle_share * s->elapsed_s && !is_told(x->found))
-            add(x, &unequal_threads, t.waiting, t.waits_s / ranks);
+        if (!t.waiting || t.waits_s / ranks < idle_share * s->elapsed_s || is_told(x->found))
+            return;
+        const double unsure_s = (t.waiting->high - t.waiting->share) * (double)s->total_ns * 1e-9 / ranks;
+        add(x, &unequal_threads, t.waiting, &(struct spared){.high_s = t.waits_s / ranks + unsure_s});
         return;
     }
-    const double threads = 1 + s->helpers / ranks;
-    const double spared_s = (t.works_s + t.waits_s - (t.works_s + t.others_s) / threads) / ranks;
-    const bool is_unequal = t.waits_s / ranks >= spared_s;
+    const double repeats_s = GN_PROBLEM_REPEATED_SHARE * s->elapsed_s;
+    struct spared spared = spare(s, &t);
+    spared.low_s -= repeats_s;
+    spared.high_s += repeats_s;
+    const bool is_unequal = t.waits_s / ranks >= spared.mean_s;
     const struct gn_activity_row *row = is_unequal ? t.waiting : t.alone;
-    if (!row || spared_s < idle_share * s->elapsed_s || is_told(x->found))
+    if (!row || spared.mean_s < idle_share * s->elapsed_s || is_told(x->found))
         return;
-    add(x, is_unequal ? &unequal_threads : &serial_threads, row, spared_s);
+    add(x, is_unequal ? &unequal_threads : &serial_threads, row, &spared);
 }
