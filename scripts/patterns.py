@@ -112,6 +112,7 @@ def judge(name, answer, kind, ranks, line, gain, bad):
         return ["nothing", "", "", "", "", "", ""]
     first = next((c for c in causes if c["kind"] == kind), causes[0]) if kind.startswith("wrong") else causes[0]
     lines = [hop.get("line") for hop in first["chain"]] + [place.get("line") for place in first["places"]]
+    lines += [first["differs"]["after"]["line"]] if first["differs"] else []
     right, way = first["kind"] == kind, way_of(name, first)
     return [first["kind"] if not right else "right",
             "-" if ranks is None else "right" if first["ranks"] == ranks else str(first["ranks"]),

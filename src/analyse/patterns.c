@@ -736,6 +736,16 @@ static bool is_of_messages(const struct gn_activity_def *call)
     return strcmp(call->group, "p2p") == 0 || strcmp(call->group, "completion") == 0;
 }
 
+bool gn_problem_is_of_messages(const struct gn_activity_row *row)
+{
+    return is_of_messages(call_of(row));
+}
+
+bool gn_problem_is_polling(const struct gn_activity_row *row)
+{
+    return is_polling(call_of(row));
+}
+
 /* Time in such calls, of one rank in the mean; the largest row in *row. */
 static double time_in(const struct gn_summary *s, bool (*is_such)(const struct gn_activity_def *call),
                       const struct gn_activity_row **row, int64_t *count)

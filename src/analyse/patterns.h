@@ -208,6 +208,11 @@ bool gn_problem_is_of_rank(const struct gn_problem *problem);
 /* Whether it is mended by giving work to others. */
 bool gn_problem_is_of_work(const struct gn_problem *problem);
 
+/* Whether the row is of a call that is about messages between two ranks, or completes requests; or of one
+ * that asks for something and does not wait. */
+bool gn_problem_is_of_messages(const struct gn_activity_row *row);
+bool gn_problem_is_polling(const struct gn_activity_row *row);
+
 /* Whether the rank is one of those that it is about. */
 bool gn_problem_has_rank(const struct gn_problem *problem, int rank);
 

@@ -196,10 +196,15 @@ static const char *length_text(const struct gn_summary *s, double low_s, double 
     return gn_span_time((s->elapsed_s - high_s) * 1e9, (s->elapsed_s - low_s) * 1e9, text);
 }
 
+static bool is_of_calls(const struct gn_problem *p)
+{
+    return p->is_of_all || p->is_of_messages;
+}
+
 /* In what way, and with how many blocks. */
 static const char *how_text(const struct gn_problem *p, const struct gn_problem_gain *gain, char text[128])
 {
-    const char *who = p->is_of_all ? "the calls" : p->late_count > 1 ? "these ranks" : "this rank";
+    const char *who = is_of_calls(p) ? "the calls" : p->late_count > 1 ? "these ranks" : "this rank";
     switch (gain->how) {
     case GN_PROBLEM_LIKE:
         if (p->pattern->replay)
@@ -208,7 +213,7 @@ static const char *how_text(const struct gn_problem *p, const struct gn_problem_
         break;
     case GN_PROBLEM_HALF:
         snprintf(text, 128, "with %s twice as fast%s", p->phase_count > 0 ? "each" : who,
-                 p->is_of_all                               ? ""
+                 is_of_calls(p)                             ? ""
                  : p->late_count > 1 && p->phase_count == 0 ? " where they take longer"
                                                             : " where it takes longer");
         break;
@@ -224,7 +229,7 @@ static void mended_text(const struct gn_summary *s, const struct gn_problem *p, 
     char length[GN_SPAN_TEXT], how[128];
     const char *between = "";
     if (p->gain_count > 0)
-        fprintf(out, "   %s, the run takes ", p->is_of_all ? "were it mended" : "replayed");
+        fprintf(out, "   %s, the run takes ", is_of_calls(p) ? "were it mended" : "replayed");
     else
         fprintf(out, "   %s%s, the run takes %s", p->is_replayed ? "replayed, " : "were it mended",
                 p->is_replayed ? how_text(p, &(struct gn_problem_gain){.how = GN_PROBLEM_LIKE}, how) : "",

@@ -85,6 +85,10 @@ if program == "meanwhile": # what rank 1 does while rank 0 waits for it
         assert share["low"] - 0.06 < true < share["high"] + 0.06 + in_calls, roots
 if program == "slack":
     assert [s["rank"] for s in answer["slack"]] == [1], answer["slack"]
+if program == "large" and not others: # hardly any of it is waiting
+    assert first["lost_s"]["low"] > 0.5 * first["lost_s"]["high"], first["lost_s"]
+if program in ("hybrid_serial", "hybrid_unequal") and not others:
+    assert first["gain_s"]["low"] > 0, first["gain_s"]
 # two runs of one program differ, by a tenth of what they take at most where nothing else is done
 gain = bad - mended
 assert others or first["gain_s"]["low"] - 0.1 * bad <= gain <= first["gain_s"]["high"] + 0.1 * bad, (gain, first["gain_s"])
