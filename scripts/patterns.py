@@ -21,7 +21,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent.parent
 NOT_THE_PROGRAM = {"preempted", "oversubscribed", "preempted rank", "MPI_Init and MPI_Finalize"}
 # in which way the switch mends them; the others' in none that is told apart
-WAYS = {"imbalance": "like_s", "imbalance_f": "like_s", "chain": "like_s", "several": "like_s", "slack": "like_s",
+WAYS = {"imbalance": "like_s", "imbalance_f": "like_s", "chain": "like_s", "several": "like_s", "coupled": "like_s", "slack": "like_s",
         "meanwhile": "like_s", "hybrid_thread": "like_s", "phases": "even_s", "phases_apart": "even_s",
         "alternating": "even_s", "pipeline": "blocks", "pipeline_f": "blocks"}
 BLOCKS = 8 # of the pipelines that are mended
@@ -45,6 +45,8 @@ def expected_ranks(name, ranks, tested, rank):
     late = [int(r) for r in rank.split(",")]
     if name in ("phases", "phases_apart"): # the first and the last one
         return [0, ranks - 1]
+    if name == "coupled":
+        return list(range(ranks // 2, ranks))
     if name in ("late_sender", "late_receiver"): # in pairs
         late = list(range(late[0], ranks, 2))
     if ranks != tested and name in ("chain", "several", "slack", "hybrid_thread"):

@@ -414,6 +414,12 @@ struct gn_problem gn_problem_of_slack(const struct gn_problem_slack *slack)
                                .assumes = GN_PROBLEM_SAME | GN_PROBLEM_STEPS};
 }
 
+void gn_problem_is_alone(struct gn_problem *p, double others_s)
+{
+    if (p->pattern == &imbalance && others_s <= (1 - of_one_rank) * p->own_s)
+        p->pattern = &serial;
+}
+
 void gn_problem_is_shared(struct gn_problem *p)
 {
     if (p->pattern == &serial || p->pattern == &blocked_rank)
@@ -472,6 +478,16 @@ static void find_late(const struct gn_summary *s, struct gn_problem *p)
         p->late_count = 0;
 }
 
+/* What the rank computes in all beyond the one that computes least; 0: that is not known. */
+static double beyond_least_s(const struct gn_summary *s, const struct gn_problem *p)
+{
+    const struct gn_rank_row *own = rank_row(s, p->rank);
+    double least = INFINITY;
+    for (size_t i = 0; i < s->rank_count; i++)
+        least = fmin(least, s->ranks_told[i].useful_s);
+    return own && own->useful_s > least ? own->useful_s - least : 0;
+}
+
 static struct gn_problem uneven(const struct gn_summary *s, const struct gn_activity_row *row)
 {
     const double sampled = gn_problem_unsure_s(s, row);
@@ -504,6 +520,8 @@ static struct gn_problem uneven(const struct gn_summary *s, const struct gn_acti
             fmax((double)row->min_ns, ((double)row->total_ns - (double)row->max_ns * (double)p.late_count) /
                                           (s->ranks - (double)p.late_count)) *
             1e-9;
+    if (p.late_count > 1) /* who do other things than the others: then no place tells by how much */
+        p.gain_high_s = p.lost_high_s = fmax(p.gain_high_s, beyond_least_s(s, &p));
     cap(s, &p);
     return p;
 }
@@ -779,29 +797,6 @@ static void find_polling(const struct gn_problem_search *x)
                                    .assumes = GN_PROBLEM_SAME});
 }
 
-static void find_small_messages(const struct gn_problem_search *x)
-{
-    const struct gn_summary *s = x->s;
-    const struct gn_activity_row *row = NULL;
-    int64_t count = 0;
-    const double time_s = time_in(s, is_of_messages, &row, &count);
-    const double each = s->resources.messages > 0
-                            ? (double)s->resources.sent_bytes / (double)s->resources.messages
-                            : INFINITY;
-    if (row && each < small_bytes && (double)s->resources.messages >= many_messages * fmax(1, s->ranks) &&
-        time_s >= messages_share * s->elapsed_s)
-        add(x, (struct gn_problem){.pattern = &small_messages,
-                                   .row = row,
-                                   .rank = -1,
-                                   .lost_high_s = time_s,
-                                   .gain_high_s = time_s,
-                                   .count = s->resources.messages,
-                                   .is_of_messages = true,
-                                   .counted = "messages",
-                                   .sure = GN_PROBLEM_POSSIBLE,
-                                   .assumes = GN_PROBLEM_SAME});
-}
-
 static const struct gn_problem_pattern large_messages = {
     .name = "large messages",
     .remedy = "send less, or let it go on while ranks compute (MPI_Isend, MPI_Irecv): what is in the "
@@ -846,13 +841,58 @@ static bool is_of_locks(const struct gn_activity_def *call)
     return strcmp(call->name, "MPI_Win_lock") == 0 || strcmp(call->name, "MPI_Win_unlock") == 0;
 }
 
+/* Operations on windows, which are messages, and what lets and completes them where nobody else has a part in
+ * it. */
+static bool is_of_window(const struct gn_activity_def *call)
+{
+    static const char *const passive[] = {"MPI_Win_lock", "MPI_Win_unlock", "MPI_Win_flush"};
+    if (strcmp(call->group, "rma") != 0)
+        return false;
+    for (size_t i = 0; i < sizeof passive / sizeof *passive; i++)
+        if (strncmp(call->name, passive[i], strlen(passive[i])) == 0)
+            return true;
+    return strncmp(call->name, "MPI_Win_", strlen("MPI_Win_")) != 0;
+}
+
+/* Where others hold locks for long, that is what takes the time. */
+static bool are_locks_held(const struct gn_summary *s)
+{
+    const struct gn_activity_row *row = NULL;
+    int64_t count = 0;
+    const double time_s = time_in(s, is_of_locks, &row, &count);
+    return count > 0 && time_s * fmax(1, s->ranks) / (double)count >= held_s;
+}
+
+static void find_small_messages(const struct gn_problem_search *x)
+{
+    const struct gn_summary *s = x->s;
+    const struct gn_activity_row *row = NULL;
+    int64_t count = 0;
+    const double time_s = time_in(s, is_of_messages, &row, &count) +
+                          (are_locks_held(s) ? 0 : time_in(s, is_of_window, &row, &count));
+    const double each = s->resources.messages > 0
+                            ? (double)s->resources.sent_bytes / (double)s->resources.messages
+                            : INFINITY;
+    if (row && each < small_bytes && (double)s->resources.messages >= many_messages * fmax(1, s->ranks) &&
+        time_s >= messages_share * s->elapsed_s)
+        add(x, (struct gn_problem){.pattern = &small_messages,
+                                   .row = row,
+                                   .rank = -1,
+                                   .lost_high_s = time_s,
+                                   .gain_high_s = time_s,
+                                   .count = s->resources.messages,
+                                   .is_of_messages = true,
+                                   .counted = "messages",
+                                   .sure = GN_PROBLEM_POSSIBLE,
+                                   .assumes = GN_PROBLEM_SAME});
+}
+
 static void find_locks(const struct gn_problem_search *x)
 {
     const struct gn_activity_row *row = NULL;
     int64_t count = 0;
     const double time_s = time_in(x->s, is_of_locks, &row, &count);
-    const double each_s = count > 0 ? time_s * fmax(1, x->s->ranks) / (double)count : 0;
-    if (row && x->s->ranks > 1 && mean_bytes(x->s) < large_bytes && each_s >= held_s &&
+    if (row && x->s->ranks > 1 && mean_bytes(x->s) < large_bytes && are_locks_held(x->s) &&
         time_s >= locks_share * x->s->elapsed_s)
         add(x, (struct gn_problem){.pattern = &locks,
                                    .row = row,

@@ -118,6 +118,7 @@ struct gn_problem {
     double preempted_s;             /* for how long the rank was ready and had no core */
     bool is_preempted;              /* … and that is half of it, or more */
     bool is_everywhere;             /* in all that the rank computes, the row being the most of it */
+    bool is_group;                  /* … of several, which do other things than the others */
     bool is_of_cores;               /* ranks had none */
     bool is_of_all;                 /* every rank takes so long there */
     bool is_in_call;                /* the row is a call that `rank` is in while the others wait for it */
@@ -221,6 +222,8 @@ struct gn_problem gn_problem_of_slack(const struct gn_problem_slack *slack);
 
 /* What is the matter with its row, of what one rank computes longer, or with its range. */
 void gn_problem_tell_kind(struct gn_problem *problem, const struct gn_summary *summary);
+/* All others together take so much there: next to nothing, and it is a serial section. */
+void gn_problem_is_alone(struct gn_problem *problem, double others_s);
 /* The others do a part of it, too: a serial section is none then. */
 void gn_problem_is_shared(struct gn_problem *problem);
 

@@ -283,15 +283,21 @@ double gn_look_without_master_s(const struct gn_look *l, uint32_t master)
     return beyond_ranks_s(l, gn_look_rank(l, master));
 }
 
+/* Whether the range is of what is computed after the call. */
+static bool is_after(const struct gn_activity_row *range, struct gn_call_place place)
+{
+    const char *known = place.line > 0 ? range->file : range->function;
+    return range->line == place.line && known &&
+           strcmp(known, place.line > 0 ? place.file : place.function) == 0;
+}
+
 static const struct gn_activity_row *range_after(const struct gn_activity_row *rows, size_t count,
                                                  struct gn_call_place place)
 {
     const struct gn_activity_row *range = NULL;
     for (size_t i = 0; i < count; i++) {
         const struct gn_activity_row *row = &rows[i];
-        const char *known = place.line > 0 ? row->file : row->function;
-        if (strcmp(row->kind, "computation") == 0 && row->how == GN_HOW_RANGE && row->line == place.line &&
-            known && strcmp(known, place.line > 0 ? place.file : place.function) == 0 &&
+        if (strcmp(row->kind, "computation") == 0 && row->how == GN_HOW_RANGE && is_after(row, place) &&
             (!range || row->total_ns > range->total_ns))
             range = row;
     }
@@ -306,7 +312,9 @@ const struct gn_activity_row *gn_look_computation_after(const struct gn_summary 
     for (size_t i = 0; i < s->row_count; i++) {
         const struct gn_activity_row *row = &s->rows[i];
         const double ns = rank < 0 ? (double)row->total_ns : row->max_rank == rank ? (double)row->max_ns : 0;
-        if (strcmp(row->kind, "computation") == 0 && row->how == GN_HOW_SAMPLED && ns > longest_ns) {
+        const bool may_be_there = row->in_range < 0 || is_after(&s->ranges[row->in_range], place);
+        if (strcmp(row->kind, "computation") == 0 && row->how == GN_HOW_SAMPLED && may_be_there &&
+            ns > longest_ns) {
             longest = row;
             longest_ns = ns;
         }

@@ -137,8 +137,11 @@ enum { FEW = 5 }; /* samples: fewer name no place for sure */
 static void compare(const struct gn_look *l, struct gn_problem *p, uint32_t process)
 {
     static const double of_one = 0.05; /* the others do next to nothing there */
-    const int64_t section = gn_sections_longest(&l->sections, process);
-    find_late(l, p, process, section);
+    const bool is_group = !p->host && gn_look_is_in_group(l, process);
+    const int64_t section =
+        is_group ? gn_look_tell_group(l, p, process) : gn_sections_longest(&l->sections, process);
+    if (!is_group)
+        find_late(l, p, process, section);
     if (section < 0)
         return;
     const struct gn_section_difference d = gn_sections_differ(&l->sections, (size_t)section, l->late);
@@ -180,7 +183,7 @@ static bool is_between_polls(const struct gn_look *l, size_t site, uint32_t proc
     return seen->sites[site].is_polled && after && after->times > 0 && after->ns / after->times < short_ns;
 }
 
-/* What it computes beyond the others, by section; *own_ns: all that it computes there. */
+/* What it computes beyond the others that do it, by section; *own_ns: all that it computes there. */
 static double longer_ns(const struct gn_look *l, uint32_t process, double *own_ns)
 {
     double ns = 0;
@@ -311,6 +314,8 @@ static bool see_master(const struct gn_look *l, struct gn_problem *p, uint32_t p
 static bool is_artefact(const struct gn_look *l, const struct gn_problem *p, uint32_t process)
 {
     double own_ns;
+    if (p->is_group)
+        return false;
     return (l->seen->is_whole || l->seen->after) && l->sections.site_count > 0 && !p->host &&
            longer_ns(l, process, &own_ns) * 1e-9 < GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s && p->own_s > 0;
 }

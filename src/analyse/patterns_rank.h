@@ -36,4 +36,15 @@ int gn_look_see_rank(const struct gn_look *look, struct gn_problem *problem, str
 /* patterns_together.c. Likewise. */
 int gn_look_at_late_ones(const struct gn_look *look, struct gn_error *err);
 
+/* patterns_group.c */
+
+/* Whether it is late with some others by all that they compute, and hardly where others do the same.
+ * look->late: those that are as late in all. */
+bool gn_look_is_in_group(const struct gn_look *look, uint32_t process);
+/* Then the problem is about these. The section in which they take longer than the others by most; below 0:
+ * there is none. */
+int64_t gn_look_tell_group(const struct gn_look *look, struct gn_problem *problem, uint32_t process);
+/* Those of which none is told, though others wait for one. 0, or -ENOMEM with err set. */
+int gn_look_add_group(const struct gn_look *look, struct gn_error *err);
+
 #endif

@@ -219,7 +219,7 @@ static void allow_for_own_cost(const struct gn_look *l)
  * not go on when what they wait for has come: others have their cores. */
 static bool are_cores_kept(const struct gn_look *l)
 {
-    static const double nearly_all = 0.85, goes_on_late = 0.01;
+    static const double nearly_all = 0.85, goes_on_late = 0.015;
     const struct gn_resources_told *r = &l->s->resources;
     return gn_problems_lack_cores(l->s) && (r->cores_busy >= nearly_all * r->cores ||
                                             gn_look_own_mpi(l).low >= goes_on_late * l->s->elapsed_s);

@@ -129,6 +129,7 @@ static int add_late_ones(const struct gn_look *l, struct gn_error *err)
         struct gn_problem p = gn_problem_of_slack(
             &(struct gn_problem_slack){rank, row, d.own_ns * 1e-9, d.others_ns * 1e-9, 0, false});
         gn_look_tell_place(l->s, &p, after);
+        gn_problem_is_alone(&p, d.others_ns * 1e-9 * fmax(0, l->s->ranks - 1));
         p.gain_high_s = p.lost_high_s = (d.own_ns - d.others_ns) * 1e-9;
         code = gn_look_see_rank(l, &p, err);
         gn_problems_add(l->problems, l->s, p);
@@ -141,5 +142,6 @@ int gn_look_at_late_ones(const struct gn_look *l, struct gn_error *err)
 {
     int code = see_slacks(l, err);
     code = code == 0 ? join_slacks(l, err) : code;
+    code = code == 0 ? gn_look_add_group(l, err) : code;
     return code == 0 ? add_late_ones(l, err) : code;
 }

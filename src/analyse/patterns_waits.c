@@ -580,6 +580,7 @@ static bool tell_section(const struct gn_look *l, const struct node *n, struct g
     p->share_of_rank = 0;
     gn_look_tell_place(l->s, p, after);
     gn_problem_tell_kind(p, l->s);
+    gn_problem_is_alone(p, d.others_ns * 1e-9 * fmax(0, l->s->ranks - 1));
     gn_look_tell_difference(l, p, n->most, site, d);
     /* evened there, all do a part of what was waited for; what it does less elsewhere may be behind it,
      * unless all others wait for it each time */

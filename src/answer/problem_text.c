@@ -157,7 +157,9 @@ static void rank_text(const struct gn_summary *s, const struct gn_problem *p,
              p->late_count > 1 ? s->ranks == (int)p->late_count ? "" : " up to" : "s",
              gn_duration_text(p->own_s * 1e9, own),
              p->row->how == GN_HOW_SAMPLED && !p->row->runtime ? "in " : "", what, place[0] ? " " : "", place,
-             p->is_everywhere ? " and all else that it computes" : "",
+             !p->is_everywhere ? ""
+             : p->is_group     ? " and all else that they compute"
+                               : " and all else that it computes",
              s->ranks == 2       ? "other one"
              : p->late_count > 1 ? "others"
                                  : "median rank",

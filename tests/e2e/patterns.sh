@@ -95,7 +95,7 @@ assert others or first["gain_s"]["low"] - 0.1 * bad <= gain <= first["gain_s"]["
 # of each way to mend it by itself, too
 if program.startswith("pipeline") and not others:
     assert first["blocks"]["count"] >= 2 and first["blocks"]["gain_s"]["low"] > 0, first["blocks"]
-if program in ("imbalance", "imbalance_f", "chain", "several") and not others:
+if program in ("imbalance", "imbalance_f", "chain", "several", "coupled") and not others:
     like = first["like_s"]
     assert like["low"] - 0.1 * bad <= gain <= like["high"] + 0.1 * bad, (gain, like)
 EOP
