@@ -223,11 +223,22 @@ static const char *how_text(const struct gn_problem *p, const struct gn_problem_
     return text;
 }
 
+/* Where ranks keep cores from others, it may be anything. */
+static bool says_nothing(const struct gn_summary *s, const struct gn_problem *p)
+{
+    static const double much = 0.5; /* of the run's length */
+    return p->assumes & GN_PROBLEM_CORES && -p->gain_low_s > much * s->elapsed_s;
+}
+
 /* What the run would take, in each way to mend it that is told; else were it mended somehow. */
 static void mended_text(const struct gn_summary *s, const struct gn_problem *p, FILE *out)
 {
     char length[GN_SPAN_TEXT], how[128];
     const char *between = "";
+    if (says_nothing(s, p)) {
+        fputs("   how long the run would take is not known: ranks that wait keep cores from others\n", out);
+        return;
+    }
     if (p->gain_count > 0)
         fprintf(out, "   %s, the run takes ", is_of_calls(p) ? "were it mended" : "replayed");
     else
@@ -260,7 +271,7 @@ static void problem_text(const struct gn_explain_report *r, size_t i, const stru
         doubt[GN_PROBLEM_DOUBT];
     gn_problem_text(s, p, terminal, cause, sizeof cause);
     gn_problem_doubt_text(r->problems, p, doubt);
-    fprintf(out, "%zu. %s%s%s: %s of %s (%s): %s.   %s%s%s\n", i + 1, gn_shade(terminal, GN_BOLD),
+    fprintf(out, "%zu. %s%s%s: %s of %s (%s) lost: %s.   %s%s%s\n", i + 1, gn_shade(terminal, GN_BOLD),
             p->pattern->name, gn_shade(terminal, GN_PLAIN),
             gn_span_time(p->lost_low_s * 1e9, p->lost_high_s * 1e9, lost),
             gn_duration_text(s->elapsed_s * 1e9, all),

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LONGEST = 60 /* of a name in a sentence */ };
+enum { LONGEST = 76 /* of a name in a sentence */ };
 
 const char *gn_problem_sure_name(enum gn_problem_sure sure)
 {

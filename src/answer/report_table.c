@@ -149,7 +149,8 @@ static void what(const struct gn_activity_row *row, char *text, size_t size)
     else if (row->runtime && !row->library && row->function) /* nobody of the program's has called it */
         snprintf(text, size, "%s (%s)", row->runtime, row->function);
     else if (row->runtime) /* what it does says more than the library's name */
-        snprintf(text, size, "%s (%s)%s%s", row->runtime, row->called ? row->called : slash,
+        snprintf(text, size, "%s (%s)%s%s", row->runtime,
+                 row->called && !says_library(row->called, slash) ? row->called : slash,
                  row->function ? ", called by " : "", row->function ? row->function : "");
     else if (row->called && !row->library) /* a call at its place */
         snprintf(text, size, "%s%s%s", row->called, row->function ? " in " : "",

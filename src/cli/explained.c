@@ -47,9 +47,11 @@ static void tell_length(struct gn_summary *s, double measured_s, struct gn_seen 
     const double gone_s = fmax(measured_s - mean_s(s, false), 0);
     /* no two runs are alike; and what recording does to caches and to others is not in what it takes itself
      */
-    const double repeats_s = GN_PROBLEM_REPEATED_SHARE * s->measured_s + GN_OWN_COST_BESIDE * gone_s;
-    const double less_s = fmax(seen->gone.hi_ns - seen->gone_ns, 0) * 1e-9 + repeats_s,
-                 more_s = fmax(seen->gone_ns - seen->gone.lo_ns, 0) * 1e-9 + repeats_s;
+    const double repeats_s = GN_PROBLEM_REPEATED_SHARE * s->measured_s;
+    const double less_s = fmax(seen->gone.hi_ns - seen->gone_ns, 0) * 1e-9 + repeats_s +
+                          GN_OWN_COST_HIDDEN * gone_s,
+                 more_s = fmax(seen->gone_ns - seen->gone.lo_ns, 0) * 1e-9 + repeats_s +
+                          GN_OWN_COST_BESIDE * gone_s;
     s->elapsed_s = fmax(s->measured_s - gone_s, 0);
     s->unmeasured_s = (struct gn_between){fmax(s->elapsed_s - less_s, 0), s->elapsed_s + more_s};
     seen->run_ns = fmax(seen->measured_ns - gone_s * 1e9, 0);
@@ -84,8 +86,8 @@ static void tell_least_length(struct gn_summary *s)
     if (most_s < repeats_s)
         return;
     s->elapsed_s = fmax(s->measured_s - sum_s / (double)s->rank_count, 0);
-    s->unmeasured_s =
-        (struct gn_between){fmax(s->measured_s - most_s - repeats_s, 0), s->measured_s + repeats_s};
+    s->unmeasured_s = (struct gn_between){
+        fmax(s->measured_s - (1 + GN_OWN_COST_HIDDEN) * most_s - repeats_s, 0), s->measured_s + repeats_s};
 }
 
 static int summarise(struct gn_cli_explained *e, const struct gn_cli_run *run, enum gn_by by,
