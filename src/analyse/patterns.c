@@ -813,25 +813,29 @@ static double mean_bytes(const struct gn_summary *s)
     return s->resources.messages > 0 ? (double)s->resources.sent_bytes / (double)s->resources.messages : 0;
 }
 
+static void add_messages(const struct gn_problem_search *x, const struct gn_problem_pattern *pattern,
+                         const struct gn_activity_row *row, double time_s)
+{
+    add(x, (struct gn_problem){.pattern = pattern,
+                               .row = row,
+                               .rank = -1,
+                               .lost_high_s = time_s,
+                               .gain_high_s = time_s,
+                               .count = x->s->resources.messages,
+                               .is_of_messages = true,
+                               .counted = "messages",
+                               .sure = GN_PROBLEM_POSSIBLE,
+                               .assumes = GN_PROBLEM_SAME});
+}
+
 static void find_large_messages(const struct gn_problem_search *x)
 {
     const struct gn_summary *s = x->s;
     const struct gn_activity_row *row = NULL;
     int64_t count = 0;
     const double time_s = time_in(s, is_of_messages, &row, &count);
-    const double each =
-        s->resources.messages > 0 ? (double)s->resources.sent_bytes / (double)s->resources.messages : 0;
-    if (row && each >= large_bytes && time_s >= messages_share * s->elapsed_s)
-        add(x, (struct gn_problem){.pattern = &large_messages,
-                                   .row = row,
-                                   .rank = -1,
-                                   .lost_high_s = time_s,
-                                   .gain_high_s = time_s,
-                                   .count = s->resources.messages,
-                                   .is_of_messages = true,
-                                   .counted = "messages",
-                                   .sure = GN_PROBLEM_POSSIBLE,
-                                   .assumes = GN_PROBLEM_SAME});
+    if (row && mean_bytes(s) >= large_bytes && time_s >= messages_share * s->elapsed_s)
+        add_messages(x, &large_messages, row, time_s);
 }
 
 /* Where a lock that another one holds is waited for: some libraries do so when it is given back. That moves
@@ -870,21 +874,10 @@ static void find_small_messages(const struct gn_problem_search *x)
     int64_t count = 0;
     const double time_s = time_in(s, is_of_messages, &row, &count) +
                           (are_locks_held(s) ? 0 : time_in(s, is_of_window, &row, &count));
-    const double each = s->resources.messages > 0
-                            ? (double)s->resources.sent_bytes / (double)s->resources.messages
-                            : INFINITY;
-    if (row && each < small_bytes && (double)s->resources.messages >= many_messages * fmax(1, s->ranks) &&
+    if (row && mean_bytes(s) < small_bytes &&
+        (double)s->resources.messages >= many_messages * fmax(1, s->ranks) &&
         time_s >= messages_share * s->elapsed_s)
-        add(x, (struct gn_problem){.pattern = &small_messages,
-                                   .row = row,
-                                   .rank = -1,
-                                   .lost_high_s = time_s,
-                                   .gain_high_s = time_s,
-                                   .count = s->resources.messages,
-                                   .is_of_messages = true,
-                                   .counted = "messages",
-                                   .sure = GN_PROBLEM_POSSIBLE,
-                                   .assumes = GN_PROBLEM_SAME});
+        add_messages(x, &small_messages, row, time_s);
 }
 
 static void find_locks(const struct gn_problem_search *x)

@@ -52,6 +52,7 @@ static struct gn_activity_row *row_at(struct profile *p, const struct gn_activit
     }
     assert_true(p->s.row_count < ROWS);
     p->rows[p->s.row_count] = *wanted;
+    p->rows[p->s.row_count].in_range = p->rows[p->s.row_count].place = -1;
     return &p->rows[p->s.row_count++];
 }
 

@@ -83,6 +83,8 @@ static struct gn_activity_row row(const char *function, const char *runtime, int
                                     .function = (char *)function,
                                     .runtime = (char *)runtime,
                                     .how = GN_HOW_SAMPLED,
+                                    .in_range = -1,
+                                    .place = -1,
                                     .samples = samples,
                                     .total_ns = (int64_t)(all_s * 1e9 * (double)samples / (double)all)};
 }
