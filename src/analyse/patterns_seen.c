@@ -215,14 +215,26 @@ static void allow_for_own_cost(const struct gn_look *l)
     }
 }
 
-/* Ranks that do less get no further where others, which are waiting, keep all cores busy, or where ranks do
- * not go on when what they wait for has come: others have their cores. */
+/* Whether computing needs most of the cores; where nobody took samples, whether all are busy with something.
+ */
+static bool are_cores_needed(const struct gn_summary *s)
+{
+    static const double most = 0.5, nearly_all = 0.85;
+    double computed_s = s->others_s;
+    if (strcmp(s->sampling.state, "sampled") != 0)
+        return s->resources.cores_busy >= nearly_all * s->resources.cores;
+    for (size_t i = 0; i < s->row_count; i++)
+        computed_s += strcmp(s->rows[i].kind, "computation") == 0 ? (double)s->rows[i].cpu_ns * 1e-9 : 0;
+    return !(computed_s < most * s->resources.cores * s->elapsed_s);
+}
+
+/* Who does less lets others have more of cores that all need; and where ranks do not go on when what they
+ * wait for has come, others have their cores. Ranks that wait and give way keep nobody from a core. */
 static bool are_cores_kept(const struct gn_look *l)
 {
-    static const double nearly_all = 0.85, goes_on_late = 0.015;
-    const struct gn_resources_told *r = &l->s->resources;
-    return gn_problems_lack_cores(l->s) && (r->cores_busy >= nearly_all * r->cores ||
-                                            gn_look_own_mpi(l).low >= goes_on_late * l->s->elapsed_s);
+    static const double goes_on_late = 0.015;
+    return gn_problems_lack_cores(l->s) &&
+           (are_cores_needed(l->s) || gn_look_own_mpi(l).low >= goes_on_late * l->s->elapsed_s);
 }
 
 /* A way that may gain nothing says nothing. */
