@@ -478,14 +478,15 @@ static void find_late(const struct gn_summary *s, struct gn_problem *p)
         p->late_count = 0;
 }
 
-/* What the rank computes in all beyond the one that computes least; 0: that is not known. */
+/* What the rank computes in all beyond the one that computes least; 0: that is not known, or has another
+ * role, as it hardly computes. */
 static double beyond_least_s(const struct gn_summary *s, const struct gn_problem *p)
 {
     const struct gn_rank_row *own = rank_row(s, p->rank);
     double least = INFINITY;
     for (size_t i = 0; i < s->rank_count; i++)
         least = fmin(least, s->ranks_told[i].useful_s);
-    return own && own->useful_s > least ? own->useful_s - least : 0;
+    return own && least >= in_all * own->useful_s ? own->useful_s - least : 0;
 }
 
 static struct gn_problem uneven(const struct gn_summary *s, const struct gn_activity_row *row)
@@ -520,7 +521,8 @@ static struct gn_problem uneven(const struct gn_summary *s, const struct gn_acti
             fmax((double)row->min_ns, ((double)row->total_ns - (double)row->max_ns * (double)p.late_count) /
                                           (s->ranks - (double)p.late_count)) *
             1e-9;
-    if (p.late_count > 1) /* who do other things than the others: then no place tells by how much */
+    if (p.late_count > 1 && p.others_s < alone * p.own_s) /* who do other things than the others: no place
+                                                             tells by how much they are late */
         p.gain_high_s = p.lost_high_s = fmax(p.gain_high_s, beyond_least_s(s, &p));
     cap(s, &p);
     return p;
@@ -845,8 +847,7 @@ static bool is_of_locks(const struct gn_activity_def *call)
     return strcmp(call->name, "MPI_Win_lock") == 0 || strcmp(call->name, "MPI_Win_unlock") == 0;
 }
 
-/* Operations on windows, which are messages, and what lets and completes them where nobody else has a part in
- * it. */
+/* Operations on windows, which are messages, and what lets and completes them without the target. */
 static bool is_of_window(const struct gn_activity_def *call)
 {
     static const char *const passive[] = {"MPI_Win_lock", "MPI_Win_unlock", "MPI_Win_flush"};

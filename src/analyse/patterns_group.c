@@ -4,59 +4,83 @@
 
 #include <math.h>
 
-/* In all sections, so much; but between polls, where it may wait. */
-static double all_ns(const struct gn_look *l, uint32_t process)
-{
-    double ns = 0;
-    for (size_t i = 0; i < l->sections.site_count; i++)
-        ns += l->seen->sites[i].is_polled ? 0 : l->sections.sums[i * l->sections.process_count + process].ns;
-    return ns;
-}
-
-/* Those that are as late as the process, in all. */
+/* Those that are as late as the process, by all that they compute in the run. */
 struct group {
-    double late_ns, others_ns; /* in the mean */
+    double late_s, others_s; /* in the mean */
     size_t late, others;
 };
 
+static double useful_s(const struct gn_look *l, uint32_t process)
+{
+    const int rank = gn_look_rank(l, process);
+    if (rank >= 0 && (size_t)rank < l->s->rank_count && l->s->ranks_told[rank].rank == rank) /* mostly */
+        return l->s->ranks_told[rank].useful_s;
+    for (size_t i = 0; i < l->s->rank_count; i++)
+        if (l->s->ranks_told[i].rank == rank)
+            return l->s->ranks_told[i].useful_s;
+    return NAN;
+}
+
+/* Of a rank that is not told nobody is late with the process. */
 static struct group find_group(const struct gn_look *l, uint32_t process)
 {
     const size_t count = l->sections.process_count;
     struct group g = {.late = 0};
     double mean = 0;
     for (uint32_t i = 0; i < count; i++)
-        mean += all_ns(l, i) / (double)count;
-    const double least = mean + GN_PROBLEM_AS_LATE * (all_ns(l, process) - mean);
+        mean += useful_s(l, i) / (double)count;
+    const double least = mean + GN_PROBLEM_AS_LATE * (useful_s(l, process) - mean);
     for (uint32_t i = 0; i < count; i++) {
-        const double ns = all_ns(l, i);
-        const bool is_late = i == process || (least > mean && ns >= least);
-        *(is_late ? &g.late_ns : &g.others_ns) += ns;
+        const double s = useful_s(l, i);
+        const bool is_late = i == process || (least > mean && s >= least);
+        *(is_late ? &g.late_s : &g.others_s) += s;
         *(is_late ? &g.late : &g.others) += 1;
         l->late[i] = is_late;
     }
-    g.late_ns /= fmax(1, (double)g.late);
-    g.others_ns /= fmax(1, (double)g.others);
+    g.late_s /= fmax(1, (double)g.late);
+    g.others_s /= fmax(1, (double)g.others);
     return g;
 }
 
+/* What is computed in a section, by those that are late and by the others that do it at all; of windows as
+ * the profile has it. Nothing between polls, where ranks wait. */
+static struct gn_section_difference differ(const struct gn_look *l, size_t site)
+{
+    const struct gn_seen *seen = l->seen;
+    double ns[2] = {0, 0}, count[2] = {0, 0};
+    for (size_t p = 0; p < l->sections.process_count && !seen->sites[site].is_polled; p++) {
+        const size_t at = site * l->sections.process_count + p;
+        const bool is_exact = seen->after && seen->after[at].times > 0;
+        const struct gn_section_sum *sum = &l->sections.sums[at];
+        if (!is_exact && sum->times <= 0)
+            continue;
+        ns[l->late[p]] += is_exact ? seen->after[at].ns : sum->ns;
+        count[l->late[p]]++;
+    }
+    return (struct gn_section_difference){.own_ns = ns[true] / fmax(1, count[true]),
+                                          .others_ns = ns[false] / fmax(1, count[false])};
+}
+
 /* What they compute longer where others do the same. */
-static double longer_alike_ns(const struct gn_look *l)
+static double longer_alike_s(const struct gn_look *l)
 {
     double ns = 0;
     for (size_t i = 0; i < l->sections.site_count; i++) {
-        const struct gn_section_difference d = gn_sections_differ(&l->sections, i, l->late);
+        const struct gn_section_difference d = differ(l, i);
         ns += d.others_ns > 0 ? fmax(0, d.own_ns - d.others_ns) : 0;
     }
-    return ns;
+    return ns * 1e-9;
 }
 
 bool gn_look_is_in_group(const struct gn_look *l, uint32_t process)
 {
-    static const double most = 0.5; /* of what they are late by */
+    static const double most = 0.5, /* of what they are late by */
+        a_part = 0.25;              /* who hardly computes has another role, and is waited for by nobody */
     const struct group g = find_group(l, process);
-    const double longer_ns = g.late_ns - g.others_ns;
-    return g.late > 1 && g.others > 0 && longer_ns >= GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s * 1e9 &&
-           longer_alike_ns(l) < most * longer_ns;
+    const double longer_s = g.late_s - g.others_s;
+    return g.late > 1 && g.others > 0 && gn_problems_can_compare(l->s) && !l->s->has_naps &&
+           g.others_s >= a_part * g.late_s && longer_s >= GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s &&
+           longer_alike_s(l) < most * longer_s;
 }
 
 /* In which they take longer than the others, who may not do it at all, by most; below 0: there is none. */
@@ -65,7 +89,7 @@ static int64_t longest_of(const struct gn_look *l)
     int64_t longest = -1;
     double most_ns = 0;
     for (size_t i = 0; i < l->sections.site_count; i++) {
-        const struct gn_section_difference d = gn_sections_differ(&l->sections, i, l->late);
+        const struct gn_section_difference d = differ(l, i);
         if (d.own_ns - d.others_ns > most_ns) {
             most_ns = d.own_ns - d.others_ns;
             longest = (int64_t)i;
@@ -81,33 +105,50 @@ int64_t gn_look_tell_group(const struct gn_look *l, struct gn_problem *p, uint32
     gn_look_tell_late(l, p);
     if (section < 0)
         return section;
-    const struct gn_section_difference d = gn_sections_differ(&l->sections, (size_t)section, l->late);
+    const struct gn_section_difference d = differ(l, (size_t)section);
     const struct gn_call_place after = gn_call_place_of(l->seen, &l->seen->sites[section]);
     const struct gn_activity_row *row = gn_look_computation_after(l->s, after, d.own_ns, p->rank);
     p->is_group = p->is_everywhere = true;
-    gn_problem_is_shared(p);
+    p->pattern = gn_problem_of_slack(&(struct gn_problem_slack){.rank = p->rank}).pattern;
+    p->is_preempted = false;
+    p->preempted_s = 0;
     if (row) {
         p->row = row;
         gn_look_tell_place(l->s, p, after);
         p->range = NULL;
     }
     p->more_places = 0;
-    p->own_s = g.late_ns * 1e-9;
-    p->others_s = g.others_ns * 1e-9;
+    p->own_s = g.late_s;
+    p->others_s = g.others_s;
     p->lost_low_s = p->gain_low_s = 0;
     p->lost_high_s = p->gain_high_s = p->own_s - p->others_s;
     p->even_s = p->lost_high_s * (double)g.others / (double)(g.late + g.others);
     return section;
 }
 
+/* Whether a problem is about one of those that are late. */
+static bool is_told(const struct gn_look *l)
+{
+    for (size_t i = 0; i < l->problems->count; i++) {
+        const struct gn_problem *p = &l->problems->items[i];
+        const uint32_t process =
+            gn_problem_is_of_rank(p) ? gn_process_of_rank(l->seen->definitions, p->rank) : GN_NONE;
+        if (process != GN_NONE && l->late[process])
+            return true;
+    }
+    return false;
+}
+
 int gn_look_add_group(const struct gn_look *l, struct gn_error *err)
 {
     const double least_ns = 2 * GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s * 1e9;
     uint32_t latest = 0;
+    if (l->sections.site_count == 0)
+        return 0;
     for (uint32_t i = 1; i < l->sections.process_count; i++)
-        latest = all_ns(l, i) > all_ns(l, latest) ? i : latest;
+        latest = useful_s(l, i) > useful_s(l, latest) ? i : latest;
     const int rank = gn_look_rank(l, latest);
-    if (l->sections.site_count == 0 || gn_look_has_problem(l, rank) || !gn_look_is_in_group(l, latest) ||
+    if (!gn_look_is_in_group(l, latest) || is_told(l) ||
         gn_look_caused_ns(l, latest, GN_NONE, GN_NONE) < least_ns)
         return 0;
     const int64_t section = longest_of(l);

@@ -526,7 +526,8 @@ static void join_ranks(const struct gn_look *l)
     for (size_t i = 0; i < all->count; i++) {
         bool is_told = false;
         for (size_t k = 0; k < kept && gn_problem_is_of_rank(&all->items[i]); k++)
-            is_told |= all->items[k].late_count > 1 && all->items[k].pattern == all->items[i].pattern &&
+            is_told |= all->items[k].late_count > 1 &&
+                       (all->items[k].pattern == all->items[i].pattern || all->items[k].is_group) &&
                        gn_problem_is_of_rank(&all->items[k]) &&
                        gn_problem_has_rank(&all->items[k], all->items[i].rank);
         if (!is_told)

@@ -69,10 +69,12 @@ static struct gn_between beside_waiting(const struct gn_look *l)
                                fmax(0, beside.high - waited_s / fmax(1, l->s->ranks))};
 }
 
-/* Messages cost what is not waiting for them. Twice as fast the run is shorter by half of it where each rank
- * has as much and hardly waits; or by as much more as ranks wait. */
+/* Messages cost what is not waiting for them. Where ranks hardly wait at all, nobody is late in turn: with
+ * calls twice as fast the run is shorter by half of what each rank has in them at least, and at most by all
+ * that ranks wait more than by half of the mean. */
 static void see_messages(const struct gn_look *l, struct gn_problem *p)
 {
+    static const double hardly = 0.25; /* of what is no waiting */
     const struct gn_between beside = beside_waiting(l);
     const double ranks = fmax(1, l->s->ranks);
     double waited_s = 0;
@@ -82,9 +84,12 @@ static void see_messages(const struct gn_look *l, struct gn_problem *p)
     p->lost_high_s = p->gain_high_s = fmax(0, p->lost_high_s - waited_s / ranks);
     p->lost_low_s = fmin(beside.high, p->lost_high_s);
     p->assumes |= gn_look_assumed(l);
-    gn_look_tell_gain(l, p,
-                      (struct gn_problem_gain){GN_PROBLEM_HALF, 0, beside.low / 2,
-                                               p->lost_high_s / 2 + l->problems->seen.waited_high_s / ranks});
+    const double waits_s = l->problems->seen.waited_high_s / ranks;
+    if (waits_s < hardly * beside.low) {
+        p->gain_high_s = p->lost_high_s + waits_s;
+        gn_look_tell_gain(
+            l, p, (struct gn_problem_gain){GN_PROBLEM_HALF, 0, beside.low / 2, p->lost_high_s / 2 + waits_s});
+    }
 }
 
 static void see_cores(const struct gn_look *l, struct gn_problem *p)
@@ -180,8 +185,8 @@ void gn_seen_tell_waited(const struct gn_seen *seen, struct gn_summary *s)
     }
 }
 
-/* What follows from times as if measuring had cost nothing, which are known no better than the run's length
- * is. */
+/* What follows from times as if measuring had cost nothing. What else it has done to the run it has done to
+ * the one that is mended, too. */
 static void allow_for_own_cost(const struct gn_look *l)
 {
     static const double too_much = 0.02;

@@ -32,8 +32,9 @@ static bool works(const struct gn_activity_row *row)
 
 static bool is_at(const struct gn_activity_row *other, const struct gn_activity_row *row)
 {
-    return other->line == row->line && gn_is_same_text(other->function, row->function) &&
-           gn_is_same_text(other->file, row->file);
+    return other->function && other->line == row->line && gn_is_same_text(other->function, row->function) &&
+           gn_is_same_text(other->file, row->file) && gn_is_same_text(other->library, row->library) &&
+           gn_is_same_text(other->called, row->called);
 }
 
 /* What other threads do at the place of a row, s. */
@@ -98,13 +99,14 @@ static struct threads look(const struct gn_summary *s)
     return t;
 }
 
-/* Whether the others are there for the same work: they wait for more of it, or do it where those do that call
- * MPI. Of any other thread nobody knows that it could take a part. */
+/* Whether the others are there for the same work: they wait for more of it in the OpenMP runtime, or do it
+ * where those do that call MPI. Of any other thread nobody knows that it could take a part. */
 static bool is_team(const struct gn_summary *s)
 {
     double together_s = 0;
     for (size_t i = 0; i < s->other_count; i++) {
-        bool is_of_it = gn_problems_waits_for_threads(&s->others[i]);
+        bool is_of_it = s->others[i].runtime &&
+                        strcmp(s->others[i].runtime, gn_runtime_text(GN_RUNTIME_OPENMP_WAIT)) == 0;
         for (size_t k = 0; k < s->row_count && !is_of_it; k++)
             is_of_it = s->rows[k].samples > 0 && is_at(&s->others[i], &s->rows[k]);
         together_s += is_of_it ? (double)s->others[i].total_ns * 1e-9 : 0;
@@ -116,7 +118,26 @@ static bool is_team(const struct gn_summary *s)
  * calls MPI, which may have waited on a core, or on none. */
 static double others_of(const struct gn_rank_row *r, bool is_waiting_on_core)
 {
-    return fmax(0, r->cpu_s - r->useful_s - (is_waiting_on_core ? r->mpi_s : 0));
+    const double s = r->cpu_s - r->useful_s - (is_waiting_on_core ? r->mpi_s : 0);
+    return s < 0 ? 0 : s; /* not known: not a number */
+}
+
+/* Threads that compute at the same time need a core each. */
+static bool has_cores(const struct gn_summary *s, double threads)
+{
+    bool has = s->host_count > 0 && s->resources.preempted_s >= 0 && !gn_problems_lack_cores(s);
+    for (size_t i = 0; i < s->host_count; i++)
+        has = has && s->hosts_told[i].cores >= s->hosts_told[i].ranks * threads;
+    return has;
+}
+
+/* Of ranks with more threads, and others with fewer, nobody knows what even ones would spare of which. */
+static bool have_as_many(const struct gn_summary *s)
+{
+    bool have = true;
+    for (size_t i = 1; i < s->rank_count; i++)
+        have = have && fabs(s->ranks_told[i].helpers - s->ranks_told[0].helpers) < 0.5;
+    return have;
 }
 
 /* Of the rank of which it is least, were all that its other threads had of the cores work, up to what all
@@ -137,7 +158,7 @@ static double least_spared_s(const struct gn_summary *s, const struct threads *t
                          t->others_s;
         least_s = fmin(least_s, computed_s - (computed_s - t->least_waits_s + other_s) / threads);
     }
-    return isfinite(least_s) ? least_s : 0; /* of a rank something is not known */
+    return isfinite(least_s) ? least_s : 0; /* what they compute is not known */
 }
 
 /* Each rank's own work, spread evenly over its threads. With several ranks, at least what is spared of the
@@ -150,7 +171,7 @@ static struct spared spare(const struct gn_summary *s, const struct threads *t)
     const struct gn_samples_share waits = gn_samples_share(t->waiting_samples, t->samples, bursts),
                                   work = gn_samples_share(t->works_samples, s->others_samples, bursts);
     const double mean_s = (computed_s - (t->works_s + t->others_s) / threads) / ranks,
-                 others_s = work.share > 0 ? t->others_s / work.share : 0,
+                 others_s = work.share > 0 ? t->others_s / work.share : s->others_s,
                  less_s = ((waits.share - waits.low) * computed_s + (work.high - work.share) * others_s) /
                           (threads * ranks),
                  more_s = ((waits.high - waits.share) * computed_s + (work.share - work.low) * others_s) /
@@ -164,11 +185,10 @@ static struct spared spare(const struct gn_summary *s, const struct threads *t)
             spared.low_s = fmin(spared.low_s, least_spared_s(s, t, threads, others_s, on_core) - less_s);
         spared.high_s += fmax(0, mpi_s);
     }
-    /* threads that compute at the same time need cores for it */
-    if (gn_problems_lack_cores(s))
-        spared.low_s = 0;
-    else if (s->resources.preempted_s > 0)
-        spared.low_s -= s->resources.preempted_s / ranks;
+    if (!have_as_many(s))
+        spared.high_s = s->elapsed_s;
+    spared.low_s =
+        has_cores(s, threads) && have_as_many(s) ? spared.low_s - s->resources.preempted_s / ranks : 0;
     return spared;
 }
 
@@ -194,7 +214,8 @@ static void add(const struct gn_problem_search *x, const struct gn_problem_patte
                                         .gain_high_s = spared->high_s,
                                         .sure = GN_PROBLEM_POSSIBLE,
                                         .assumes = GN_PROBLEM_SAME | GN_PROBLEM_SAMPLES | GN_PROBLEM_DIVIDES |
-                                                   GN_PROBLEM_REPEATS});
+                                                   GN_PROBLEM_REPEATS |
+                                                   (x->s->ranks > 1 ? GN_PROBLEM_TURNS : 0)});
 }
 
 void gn_problems_find_threads(const struct gn_problem_search *x)

@@ -246,6 +246,7 @@ struct gn_rank_row {
     double cost_s;          /* what measuring has taken of it then; 0 where it is in these */
     double useful_s, mpi_s; /* between the end of MPI_Init and MPI_Finalize, of the thread that called it */
     double cpu_s, preempted_s;
+    double helpers; /* its threads without a call that work */
     int64_t messages, sent_bytes;
     double peak_bytes, peak_age_s, read_bytes, written_bytes;
     double cores_quota;             /* what its control group gives; not a number: no limit */

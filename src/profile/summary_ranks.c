@@ -32,12 +32,13 @@ static char *copy(sqlite3_stmt *q, int column)
 
 #define SETTING_UP "('MPI_Init', 'MPI_Init_thread', 'MPI_Finalize')"
 
-/* %s: the edges' time column, and what ranks sleep between polls: that is no computing. */
+/* %s: resources, the threads that work, the edges' time column, and what ranks sleep between polls: that is
+ * no computing. */
 static const char asked_ranks[] =
     "SELECT p.rank, h.name, p.elapsed_ns, p.cpu_ns, coalesce(u.ns, 0) - coalesce(z.ns, 0),"
     " coalesce(m.ns, 0) + coalesce(z.ns, 0), "
     "coalesce(s.messages, 0),"
-    " coalesce(s.bytes, 0), coalesce(u.cost, 0), %s, %s FROM process p JOIN host h ON h.id = p.host"
+    " coalesce(s.bytes, 0), coalesce(u.cost, 0), %s, %s, %s FROM process p JOIN host h ON h.id = p.host"
     " LEFT JOIN (SELECT l.process, sum(e.%s) AS ns, sum(e.total_ns - e.%s) AS cost FROM edge e JOIN location "
     "l ON l.id = e.location AND "
     "l.thread = 0"
@@ -75,7 +76,8 @@ static struct gn_rank_row take_rank(sqlite3_stmt *q)
                                 .core_mhz = number(q, 16),
                                 .core_most_mhz = number(q, 17),
                                 .resident_bytes = number(q, 18),
-                                .remote_bytes = number(q, 19)};
+                                .remote_bytes = number(q, 19),
+                                .helpers = number(q, 20)};
 }
 
 static int collect(sqlite3 *db, bool raw, struct gn_summary *s, struct gn_error *err)
@@ -93,6 +95,9 @@ static int collect(sqlite3 *db, bool raw, struct gn_summary *s, struct gn_error 
                   : "NULL, NULL, NULL, NULL, NULL, NULL, NULL",
              with_speed ? "r.core_mhz, r.core_most_mhz, r.resident_bytes, r.remote_bytes"
                         : "NULL, NULL, NULL, NULL",
+             gn_sql_has_column(db, "sampling", "helpers")
+                 ? "(SELECT g.helpers FROM sampling g WHERE g.process = p.id)"
+                 : "NULL",
              ns, ns, slept, told ? "LEFT JOIN resource r ON r.process = p.id" : "");
     sqlite3_stmt *q = gn_sql_query(db, err, text, "");
     if (!q)
