@@ -374,7 +374,7 @@ double gn_problem_beyond_mean_s(const struct gn_summary *s, const struct gn_prob
     double mean = 0;
     for (size_t i = 0; i < s->rank_count; i++)
         mean += s->ranks_told[i].useful_s / (double)s->rank_count;
-    return own && p->own_s <= own->useful_s * 1.01 ? fmax(0, own->useful_s - mean) : INFINITY;
+    return own && (p->is_group || p->own_s <= own->useful_s * 1.01) ? fmax(0, own->useful_s - mean) : INFINITY;
 }
 
 /* The run stays as long as what any other rank computes; and where ranks hardly ever meet, nobody may be
@@ -445,7 +445,7 @@ void gn_problem_limit_by_others(struct gn_problem *p, const struct gn_summary *s
         *of = fmax(*of, r->useful_s);
     }
     /* what is done before MPI_Init is not in these; nor is it known of ranks that are not told */
-    if (own && p->late_count <= GN_PROBLEM_LATE && p->own_s <= own->useful_s * 1.01) {
+    if (own && p->late_count <= GN_PROBLEM_LATE && (p->is_group || p->own_s <= own->useful_s * 1.01)) {
         /* what they compute they compute in another run, too, but for what runs differ by; and no more can go
          * than those that are late compute */
         const double high = fmin(fmax(0, length - most), most_own);

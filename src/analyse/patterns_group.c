@@ -61,26 +61,26 @@ static struct gn_section_difference differ(const struct gn_look *l, size_t site)
                                           .others_ns = ns[false] / fmax(1, count[false])};
 }
 
-/* What they compute longer where others do the same. */
-static double longer_alike_s(const struct gn_look *l)
+/* What they compute where nobody else computes anything; of each, in the mean. */
+static double alone_s(const struct gn_look *l)
 {
     double ns = 0;
     for (size_t i = 0; i < l->sections.site_count; i++) {
         const struct gn_section_difference d = differ(l, i);
-        ns += d.others_ns > 0 ? fmax(0, d.own_ns - d.others_ns) : 0;
+        ns += d.others_ns > 0 ? 0 : d.own_ns;
     }
     return ns * 1e-9;
 }
 
 bool gn_look_is_in_group(const struct gn_look *l, uint32_t process)
 {
-    static const double most = 0.5, /* of what they are late by */
-        a_part = 0.25;              /* who hardly computes has another role, and is waited for by nobody */
+    static const double half = 0.5, /* of what they are late by */
+        a_part = 0.25;              /* who hardly computes has another role */
     const struct group g = find_group(l, process);
     const double longer_s = g.late_s - g.others_s;
-    return g.late > 1 && g.others > 0 && gn_problems_can_compare(l->s) && !l->s->has_naps &&
-           g.others_s >= a_part * g.late_s && longer_s >= GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s &&
-           longer_alike_s(l) < most * longer_s;
+    return g.late > 1 && g.others > 0 && (l->seen->is_whole || l->seen->after) &&
+           gn_problems_can_compare(l->s) && !l->s->has_naps && g.others_s >= a_part * g.late_s &&
+           longer_s >= GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s && alone_s(l) >= half * longer_s;
 }
 
 /* In which they take longer than the others, who may not do it at all, by most; below 0: there is none. */
@@ -109,14 +109,15 @@ int64_t gn_look_tell_group(const struct gn_look *l, struct gn_problem *p, uint32
     const struct gn_call_place after = gn_call_place_of(l->seen, &l->seen->sites[section]);
     const struct gn_activity_row *row = gn_look_computation_after(l->s, after, d.own_ns, p->rank);
     p->is_group = p->is_everywhere = true;
-    p->pattern = gn_problem_of_slack(&(struct gn_problem_slack){.rank = p->rank}).pattern;
-    p->is_preempted = false;
-    p->preempted_s = 0;
-    if (row) {
+    gn_problem_is_shared(p);
+    if (row && row != p->row) {
+        p->pattern = gn_problem_of_slack(&(struct gn_problem_slack){.rank = p->rank}).pattern;
+        p->is_preempted = false;
+        p->preempted_s = 0;
         p->row = row;
         gn_look_tell_place(l->s, p, after);
-        p->range = NULL;
     }
+    p->range = NULL;
     p->more_places = 0;
     p->own_s = g.late_s;
     p->others_s = g.others_s;

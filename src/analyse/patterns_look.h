@@ -11,7 +11,7 @@
 #include "analyse/site_tally.h"
 #include "analyse/seen.h"
 
-enum { GN_LOOKS = 6 };
+enum { GN_LOOKS = 7 };
 
 struct gn_look {
     struct gn_problems *problems;

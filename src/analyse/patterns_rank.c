@@ -74,6 +74,7 @@ int gn_look_replay(const struct gn_look *l, struct gn_replayed *r, struct gn_err
             (struct gn_span){fmax(0, fmin(mean->reduction_lo_ns, n[GN_LEVEL_NET].reduction_lo_ns)),
                              fmax(0, mean->reduction_hi_ns)};
         l->each[5 * count + i] = reduction_of(&n[GN_LEVEL_HALF]);
+        l->each[6 * count + i] = reduction_of(&n[GN_LEVEL_NET]);
     }
     gn_levels_close(&levels);
     if (code < 0)
@@ -85,6 +86,7 @@ int gn_look_replay(const struct gn_look *l, struct gn_replayed *r, struct gn_err
     r->gross = gn_seen_total(l->seen, l->each + 3 * count);
     r->mean = gn_seen_total(l->seen, l->each + 4 * count);
     r->half = gn_seen_total(l->seen, l->each + 5 * count);
+    r->net = gn_seen_total(l->seen, l->each + 6 * count);
     return 0;
 }
 
@@ -459,6 +461,8 @@ int gn_look_see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_er
         }
     }
     if (p->is_replayed && is_settled) {
+        if (p->is_group) /* no section of theirs is like the others' */
+            r.mean = r.net;
         r.mean.hi_ns = fmax(r.mean.hi_ns, fmin(waited_s, high) * 1e9);
         r.half.hi_ns = fmax(r.half.hi_ns, fmin(waited_s, p->own_s / 2) * 1e9);
         gn_look_tell_gains(l, p, &r);
@@ -526,10 +530,12 @@ static void join_ranks(const struct gn_look *l)
     for (size_t i = 0; i < all->count; i++) {
         bool is_told = false;
         for (size_t k = 0; k < kept && gn_problem_is_of_rank(&all->items[i]); k++)
-            is_told |= all->items[k].late_count > 1 &&
-                       (all->items[k].pattern == all->items[i].pattern || all->items[k].is_group) &&
-                       gn_problem_is_of_rank(&all->items[k]) &&
-                       gn_problem_has_rank(&all->items[k], all->items[i].rank);
+            is_told |= (all->items[k].is_group && all->items[i].is_group &&
+                        all->items[k].late_count == all->items[i].late_count) ||
+                       (all->items[k].late_count > 1 &&
+                        (all->items[k].pattern == all->items[i].pattern || all->items[k].is_group) &&
+                        gn_problem_is_of_rank(&all->items[k]) &&
+                        gn_problem_has_rank(&all->items[k], all->items[i].rank));
         if (!is_told)
             all->items[kept++] = all->items[i];
     }

@@ -8,6 +8,7 @@
 struct gn_replayed {
     struct gn_span like;  /* with the late ones like the others, in the mean or as the fastest of them */
     struct gn_span mean;  /* … in the mean */
+    struct gn_span net;   /* … in all that they compute */
     struct gn_span half;  /* with the late ones twice as fast where they take longer */
     struct gn_span even;  /* with the work spread evenly */
     struct gn_span gone;  /* without that work of the late ones */

@@ -87,6 +87,7 @@ static void see_messages(const struct gn_look *l, struct gn_problem *p)
     const double waits_s = l->problems->seen.waited_high_s / ranks;
     if (waits_s < hardly * beside.low) {
         p->gain_high_s = p->lost_high_s + waits_s;
+        p->assumes |= GN_PROBLEM_TURNS;
         gn_look_tell_gain(
             l, p, (struct gn_problem_gain){GN_PROBLEM_HALF, 0, beside.low / 2, p->lost_high_s / 2 + waits_s});
     }
@@ -226,7 +227,7 @@ static bool are_cores_needed(const struct gn_summary *s)
 {
     static const double most = 0.5, nearly_all = 0.85;
     double computed_s = s->others_s;
-    if (strcmp(s->sampling.state, "sampled") != 0)
+    if (strcmp(s->sampling.state, "sampled") != 0 || s->sampling.reason[0]) /* or not all are */
         return s->resources.cores_busy >= nearly_all * s->resources.cores;
     for (size_t i = 0; i < s->row_count; i++)
         computed_s += strcmp(s->rows[i].kind, "computation") == 0 ? (double)s->rows[i].cpu_ns * 1e-9 : 0;
@@ -237,9 +238,11 @@ static bool are_cores_needed(const struct gn_summary *s)
  * wait for has come, others have their cores. Ranks that wait and give way keep nobody from a core. */
 static bool are_cores_kept(const struct gn_look *l)
 {
-    static const double goes_on_late = 0.015;
+    static const double goes_on_late = 0.015, nearly_all = 0.85;
+    const struct gn_between own = gn_look_own_mpi(l);
+    const bool are_busy = !(l->s->resources.cores_busy < nearly_all * l->s->resources.cores);
     return gn_problems_lack_cores(l->s) &&
-           (are_cores_needed(l->s) || gn_look_own_mpi(l).low >= goes_on_late * l->s->elapsed_s);
+           (are_cores_needed(l->s) || (are_busy ? own.high : own.low) >= goes_on_late * l->s->elapsed_s);
 }
 
 /* A way that may gain nothing says nothing. */

@@ -161,6 +161,13 @@ static double least_spared_s(const struct gn_summary *s, const struct threads *t
     return isfinite(least_s) ? least_s : 0; /* what they compute is not known */
 }
 
+static double most_threads(const struct gn_summary *s, double threads)
+{
+    for (size_t i = 0; i < s->rank_count; i++)
+        threads = fmax(threads, 1 + s->ranks_told[i].helpers);
+    return threads;
+}
+
 /* Each rank's own work, spread evenly over its threads. With several ranks, at least what is spared of the
  * one of which it is least, if each takes as long at each step; at most all that they wait for each other,
  * too. */
@@ -175,8 +182,10 @@ static struct spared spare(const struct gn_summary *s, const struct threads *t)
                  less_s = ((waits.share - waits.low) * computed_s + (work.high - work.share) * others_s) /
                           (threads * ranks),
                  more_s = ((waits.high - waits.share) * computed_s + (work.share - work.low) * others_s) /
-                          (threads * ranks);
-    struct spared spared = {mean_s, is_team(s) ? mean_s - less_s : 0, mean_s + more_s};
+                          (threads * ranks),
+                 /* were all that computes the rank's with most threads */
+        high_s = (computed_s - (t->works_s + t->others_s) / most_threads(s, threads)) / ranks;
+    struct spared spared = {mean_s, is_team(s) ? mean_s - less_s : 0, high_s + more_s};
     if (s->rank_count > 1) {
         double mpi_s = 0;
         for (size_t i = 0; i < s->rank_count; i++)
@@ -185,8 +194,6 @@ static struct spared spare(const struct gn_summary *s, const struct threads *t)
             spared.low_s = fmin(spared.low_s, least_spared_s(s, t, threads, others_s, on_core) - less_s);
         spared.high_s += fmax(0, mpi_s);
     }
-    if (!have_as_many(s))
-        spared.high_s = s->elapsed_s;
     spared.low_s =
         has_cores(s, threads) && have_as_many(s) ? spared.low_s - s->resources.preempted_s / ranks : 0;
     return spared;

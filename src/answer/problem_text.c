@@ -139,7 +139,8 @@ static void rank_text(const struct gn_summary *s, const struct gn_problem *p,
     const double part_ns = fmin((double)(p->range ? p->range->place_ns : p->row->max_ns), own_s * 1e9);
     /* and what it does there may be done elsewhere, too, by others */
     const bool is_elsewhere = is_section && own_s - others_s > 1.5 * (p->own_s - p->others_s);
-    const bool is_longer = is_elsewhere || ((p->range || p->differs.call) && own_s * 1e9 > 1.2 * part_ns);
+    const bool is_longer = is_elsewhere || (!(p->is_group && !is_section) && (p->range || p->differs.call) &&
+                                            own_s * 1e9 > 1.2 * part_ns);
     const bool is_unseen = p->row->how == GN_HOW_UNSEEN;
     if ((p->row->how == GN_HOW_SAMPLED || (is_unseen && p->range)) && is_longer) {
         char after[1100], part[GN_QUANTITY_TEXT];
