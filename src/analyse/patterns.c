@@ -374,7 +374,8 @@ double gn_problem_beyond_mean_s(const struct gn_summary *s, const struct gn_prob
     double mean = 0;
     for (size_t i = 0; i < s->rank_count; i++)
         mean += s->ranks_told[i].useful_s / (double)s->rank_count;
-    return own && (p->is_group || p->own_s <= own->useful_s * 1.01) ? fmax(0, own->useful_s - mean) : INFINITY;
+    return own && (p->is_group || p->own_s <= own->useful_s * 1.01) ? fmax(0, own->useful_s - mean)
+                                                                    : INFINITY;
 }
 
 /* The run stays as long as what any other rank computes; and where ranks hardly ever meet, nobody may be
