@@ -180,6 +180,11 @@ static bool is_uneven(const struct gn_summary *s, const struct gn_activity_row *
            !is_waiting(s, row);
 }
 
+bool gn_problems_is_between_calls(const struct gn_activity_row *row)
+{
+    return is_kind(row, "computation") && gn_is_same_text(row->name, "computation");
+}
+
 /* Whether one rank is slower than the others by the same factor in all that it computes: in two places at
  * least. Then it is the rank, not the work. Of two ranks the faster one is the other. */
 static int slow_rank_among(const struct gn_summary *s, const struct gn_activity_row *rows, size_t count,
@@ -189,7 +194,7 @@ static int slow_rank_among(const struct gn_summary *s, const struct gn_activity_
     *places = 0;
     for (size_t i = 0; i < count; i++) {
         const struct gn_activity_row *row = &rows[i];
-        if (!is_kind(row, "computation") || row->how == GN_HOW_UNSEEN ||
+        if (!gn_problems_is_between_calls(row) || row->how == GN_HOW_UNSEEN ||
             row->share < 3 * GN_PROBLEM_LEAST_SHARE)
             continue;
         if (row->how == GN_HOW_SAMPLED &&

@@ -70,7 +70,7 @@ static bool is_among(const struct gn_summary *s, const struct gn_activity_row *r
     *places = 0;
     for (size_t i = 0; i < count; i++) {
         const struct gn_activity_row *row = &rows[i];
-        if (strcmp(row->kind, "computation") != 0 || row->how == GN_HOW_UNSEEN ||
+        if (!gn_problems_is_between_calls(row) || row->how == GN_HOW_UNSEEN ||
             row->share < 3 * GN_PROBLEM_LEAST_SHARE)
             continue;
         all += row->share;

@@ -12,6 +12,9 @@ struct gn_problem_search {
 /* NULL and "" are one. */
 bool gn_is_same_text(const char *a, const char *b);
 
+/* What is computed between calls, not how a process starts and ends. */
+bool gn_problems_is_between_calls(const struct gn_activity_row *row);
+
 /* patterns_hosts.c. The host whose ranks are slower than all others by one factor in all that they compute;
  * NULL: none. */
 const char *gn_problems_find_slow_host(const struct gn_problem_search *search);
