@@ -72,6 +72,17 @@ static double alone_s(const struct gn_look *l)
     return ns * 1e-9;
 }
 
+/* What the process computes longer than those of them that do the same. */
+static double beyond_peers_s(const struct gn_look *l, uint32_t process)
+{
+    double ns = 0;
+    for (size_t i = 0; i < l->sections.site_count; i++) {
+        const struct gn_section_difference d = gn_sections_differ_one(&l->sections, i, process);
+        ns += l->seen->sites[i].is_polled || d.others_ns <= 0 ? 0 : fmax(0, d.own_ns - d.others_ns);
+    }
+    return ns * 1e-9;
+}
+
 bool gn_look_is_in_group(const struct gn_look *l, uint32_t process)
 {
     static const double half = 0.5, /* of what they are late by */
@@ -80,7 +91,8 @@ bool gn_look_is_in_group(const struct gn_look *l, uint32_t process)
     const double longer_s = g.late_s - g.others_s;
     return g.late > 1 && g.others > 0 && (l->seen->is_whole || l->seen->after) &&
            gn_problems_can_compare(l->s) && !l->s->has_naps && g.others_s >= a_part * g.late_s &&
-           longer_s >= GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s && alone_s(l) >= half * longer_s;
+           longer_s >= GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s && alone_s(l) >= half * longer_s &&
+           beyond_peers_s(l, process) <= half * longer_s;
 }
 
 /* In which they take longer than the others, who may not do it at all, by most; below 0: there is none. */
