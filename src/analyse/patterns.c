@@ -948,7 +948,10 @@ static bool is_before_all(const struct gn_problems *problems, const struct gn_pr
 static double worth(const struct gn_problem *p, const struct gn_summary *s)
 {
     /* what is next to nothing is not sure to be more */
-    const double low = p->gain_low_s >= GN_PROBLEM_LEAST_SHARE * s->elapsed_s ? p->gain_low_s : 0;
+    const struct gn_problem_gain *half =
+        p->is_of_messages ? gn_problem_gain_by(p, GN_PROBLEM_HALF) : NULL; /* where ranks hardly wait */
+    const double surely_s = half ? half->low_s : p->gain_low_s,
+                 low = surely_s >= GN_PROBLEM_LEAST_SHARE * s->elapsed_s ? surely_s : 0;
     if (p->is_before_all)
         return INFINITY;
     return p->is_startup ? -1 / (p->gain_high_s + 1) : sqrt(low * p->gain_high_s) + 0.01 * p->gain_high_s;
