@@ -21,7 +21,8 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent.parent
 NOT_THE_PROGRAM = {"preempted", "oversubscribed", "preempted rank", "MPI_Init and MPI_Finalize"}
 # in which way the switch mends them; the others' in none that is told apart
-WAYS = {"imbalance": "like_s", "imbalance_f": "like_s", "chain": "like_s", "several": "like_s", "coupled": "like_s", "slack": "like_s",
+WAYS = {"imbalance": "like_s", "imbalance_f": "like_s", "chain": "like_s", "several": "like_s", "coupled": "like_s",
+        "slack": "like_s",
         "meanwhile": "like_s", "hybrid_thread": "like_s", "phases": "even_s", "phases_apart": "even_s",
         "alternating": "even_s", "pipeline": "blocks", "pipeline_f": "blocks"}
 BLOCKS = 8 # of the pipelines that are mended

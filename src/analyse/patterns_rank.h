@@ -39,7 +39,7 @@ int gn_look_at_late_ones(const struct gn_look *look, struct gn_error *err);
 
 /* patterns_group.c */
 
-/* Whether it is late with some others by all that they compute, and hardly where others do the same.
+/* Whether it is late with some others by all that they compute, half of it where nobody else does anything.
  * look->late: those that are as late in all. */
 bool gn_look_is_in_group(const struct gn_look *look, uint32_t process);
 /* Then the problem is about these. The section in which they take longer than the others by most; below 0:
