@@ -18,7 +18,9 @@ enum {
     BATCH = 512, /* records: 16 KiB, which stay in the nearest cache */
     TURNS = 8,   /* in which a full ring is emptied */
     SHORTEST_US = 100,
-    LONGEST_US = 5000,
+    LONGEST_US = 5000, /* of a ring of so many records; of a larger one as much longer */
+    LONGEST_RECORDS = 8192,
+    MOST_US = 20000,
     BETWEEN_US = 20000, /* two windows, when nothing is taken */
     PRIORITY = -10,
     SHOW_MS = 300
@@ -53,6 +55,8 @@ struct gn_drain {
     uint64_t last_flush; /* ns */
     unsigned pause_us;   /* the next sleep */
     double fill;         /* of the fullest ring in this round */
+    uint32_t ring_records;
+    bool is_read; /* by somebody, while it is written */
     struct gn_drain_stats stats;
     uint64_t now_ticks; /* no event of this batch can be later: read behind it (gn_ticks_ordered) */
     struct gn_windows windows;
@@ -171,6 +175,7 @@ static void drain_process(struct gn_drain *d, struct drained *p, bool last)
     if (p->empty || !know(d, p, last))
         return;
     p->empty = last;
+    d->ring_records = p->rings.ring_records;
     gn_rings_alive(&p->rings); /* not before: a process must not wait for somebody who takes nothing */
     uint32_t locations = GN_OBSERVE(p->tag->location_count);
     for (uint32_t i = 0; i < locations && i < p->rings.locations; i++)
@@ -347,8 +352,10 @@ const struct gn_windows *gn_drain_windows(const struct gn_drain *d)
 static unsigned longest_pause_us(const struct gn_drain *d)
 {
     const struct gn_windows *w = &d->windows;
-    if (d->output.windows_rate <= 0 || w->is_open)
-        return LONGEST_US;
+    if (d->output.windows_rate <= 0 || w->is_open) {
+        const unsigned times = d->is_read ? 1 : d->ring_records / LONGEST_RECORDS;
+        return times <= 1 ? LONGEST_US : times < MOST_US / LONGEST_US ? times * LONGEST_US : MOST_US;
+    }
     const bool is_soon =
         w->common && w->next_ns > w->now_ns && w->next_ns - w->now_ns < BETWEEN_US * (uint64_t)1000;
     return is_soon ? (unsigned)((w->next_ns - w->now_ns) / 1000) : BETWEEN_US;
@@ -381,8 +388,7 @@ static void *run(void *self)
         flush(d, gn_monotonic_ns());
         if (atomic_load(&d->is_asked))
             show(d);
-        if (d->output.readers)
-            gn_readers_round(d->output.readers);
+        d->is_read = d->output.readers && gn_readers_round(d->output.readers);
         rest(d);
     }
     drain_wanted(d, true);

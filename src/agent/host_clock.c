@@ -374,18 +374,17 @@ static int save_seen(struct saving *s)
     return code;
 }
 
-/* Once: it takes milliseconds, and a checkpoint wants it, too. */
-static struct gn_counter counter_of(struct gn_host_clock *c)
+void gn_host_clock_measure(struct gn_host_clock *c)
 {
     if (!c->counter.name)
         gn_counter_measure(&c->counter);
-    return c->counter;
 }
 
 static int save(struct saving *s)
 {
     struct gn_host_clock *c = s->c;
-    const struct gn_counter counter = counter_of(c);
+    gn_host_clock_measure(c);
+    const struct gn_counter counter = c->counter;
     char name[64];
     s->row = (struct gn_clock_row){
         .domain = c->host, .host = c->host, .def = {counter.hz, counter.granularity_ticks}, .counter = name};

@@ -71,6 +71,10 @@ void gn_host_clock_met(struct gn_host_clock *clock, int hosts, const char *why_n
 /* All ranks have ended: the last exchanges. Takes 2 seconds at most. */
 void gn_host_clock_end(struct gn_host_clock *clock);
 
+/* Measures the counter, once, where that has not been done: it takes a core for 10 to 20 ms, and whatever
+ * saves wants to know. */
+void gn_host_clock_measure(struct gn_host_clock *clock);
+
 /* Writes what is known into a profile. Tries all cores for 50 ms at most: after the end of the program. */
 int gn_host_clock_save(struct gn_host_clock *clock, sqlite3 *db, struct gn_error *err);
 

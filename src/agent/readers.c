@@ -268,7 +268,7 @@ void gn_readers_end(struct gn_readers *all, uint32_t location)
             close_reader(&all->readers[i]);
 }
 
-void gn_readers_round(struct gn_readers *all)
+bool gn_readers_round(struct gn_readers *all)
 {
     bool watched = false;
     for (int i = 0; i < GN_READERS_MAX; i++) {
@@ -283,6 +283,7 @@ void gn_readers_round(struct gn_readers *all)
         watched |= is_open(r);
     }
     all->watched = watched;
+    return watched;
 }
 
 void gn_readers_finish(struct gn_readers *all)

@@ -52,7 +52,8 @@ void gn_readers_wait(struct gn_readers *readers, int patience_ms);
 
 void gn_readers_event(struct gn_readers *readers, const struct gn_event *event);
 void gn_readers_end(struct gn_readers *readers, uint32_t location); /* no more of it will come */
-void gn_readers_round(struct gn_readers *readers); /* lets new readers in, hands on what waits */
+/* Lets new readers in, hands on what waits. Whether there are any. */
+bool gn_readers_round(struct gn_readers *readers);
 /* Ends all locations and the streams. Nobody is let in afterwards. */
 void gn_readers_finish(struct gn_readers *readers);
 

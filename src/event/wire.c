@@ -5,12 +5,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the format's byte order is the memory's");
 
 #define MAGIC "GNOMONEV"
-enum { VERSION = 1, MOST_PAYLOAD = 16 << 20, MOST_BATCH = 256, BUFFERED = 1 << 16 };
+enum { VERSION = 1, MOST_PAYLOAD = 16 << 20, MOST_BATCH = 256, BUFFERED = 1 << 16, TOUCHED = 1 << 18 };
 
 struct header {
     char magic[8];
@@ -67,6 +68,7 @@ struct gn_wire_writer {
     bool held;
     char *buffer;
     size_t sent, length, capacity; /* buffer[sent, length) waits to be written */
+    size_t touched;                /* up to there its pages are there */
 };
 
 /* Forgets what was sent where that is a good part of the buffer; records stay aligned. */
@@ -82,19 +84,37 @@ static void forget_sent(struct gn_wire_writer *w)
         w->batch_at -= sent;
 }
 
+/* A fault for each page costs more than what is written to it. Kernels before 5.14 cannot. */
+static void touch(struct gn_wire_writer *w, size_t count)
+{
+#ifdef MADV_POPULATE_WRITE
+    const uintptr_t page = 4096, begin = ((uintptr_t)w->buffer + w->length + page - 1) & -page,
+                    end = ((uintptr_t)w->buffer + w->capacity) & -page;
+    if (w->length + count <= w->touched || w->capacity < TOUCHED || begin >= end)
+        return;
+    madvise((void *)begin, end - begin < TOUCHED ? end - begin : TOUCHED, MADV_POPULATE_WRITE);
+    w->touched = w->length + TOUCHED;
+#else
+    (void)w, (void)count;
+#endif
+}
+
 /* Room for that many bytes more; may move what is in the buffer, and the open batch with it. */
 static bool make_room(struct gn_wire_writer *w, size_t count)
 {
     if (w->capacity - w->length < count && w->sent)
         forget_sent(w);
-    if (w->capacity - w->length >= count)
+    if (w->capacity - w->length >= count) {
+        touch(w, count);
         return true;
+    }
     size_t wanted = 2 * w->capacity > w->length + count ? 2 * w->capacity : w->length + count;
     char *larger = realloc(w->buffer, wanted);
     if (!larger)
         return false;
     w->buffer = larger;
     w->capacity = wanted;
+    touch(w, count);
     return true;
 }
 
