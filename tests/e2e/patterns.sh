@@ -47,17 +47,15 @@ causes = [c for c in answer["causes"] if c["kind"] not in others and c["kind"] !
 print(json.dumps(causes[:2], indent=1), answer["seen"])
 # where a message is late and another one could be taken, either may be mended
 first = next(c for c in causes if c["kind"] == kind) if program == "wrong_order" else causes[0]
-# where ranks that wait keep cores from others, gains may be anything, and so is their order; who lost its core is late
+# where ranks that wait keep cores from others, gains may be anything: that nothing is gained in one half is not said
 crowded = program == "slack" and causes[0]["doubt"] == "ranks waited for cores"
-if crowded:
-    first = next(c for c in causes if c["kind"] == kind and 3 in c["ranks"])
 assert answer["seen"]["whole"], "a program of few calls is seen from end to end"
 # a machine that interrupts ranks at every step has noise of its own, and then few steps are no longer what it is
 interrupted = kind == "noise" and mended > 0.75
 assert first["kind"] in kind.split("|") or (interrupted and first["kind"] == "moving imbalance"), (first["kind"], mended)
 if interrupted:
     sys.exit(0)
-assert rank == "-" or crowded or first["ranks"] == [int(r) for r in rank.split(",")], first["ranks"]
+assert rank == "-" or first["ranks"] == [int(r) for r in rank.split(",")], first["ranks"]
 if kind == "growth over time": # nobody waits
     assert first["differs"]["after"]["line"] == line and first["differs"]["grows"] > 1.2, first["differs"]
 elif program == "io_mpi" or kind in ("lock contention", "large messages", "slow collective", "main thread serial", "threads unequal"): # the call itself; or for whom is not known, or for nobody
