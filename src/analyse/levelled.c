@@ -45,6 +45,11 @@ struct in_all {
     double all, more, uneven;
 };
 
+struct level {
+    size_t count; /* of the others */
+    double others_ns, all_ns;
+};
+
 /* So much of what goes by single sections may go, 0 … 1: of the late ones what they do more in all than the
  * others, of each what it does more than all. */
 struct net {
@@ -90,24 +95,47 @@ static void add_up(const struct gn_sections *s, const bool *late, struct in_all 
     }
 }
 
+static bool is_peer_of_any(const struct gn_sections *s, const bool *late, uint32_t process)
+{
+    for (uint32_t p = 0; p < s->process_count; p++)
+        if (late[p] && gn_sections_is_peer(s, p, process))
+            return true;
+    return false;
+}
+
+/* What those that are not late compute, each in the mean; or those of them that do what the late ones do, if
+ * that is more. */
+static struct level level_of(const struct gn_sections *s, const bool *late, const struct in_all *sums)
+{
+    double late_ns = 0, others_ns = 0, peers_ns = 0;
+    size_t late_count = 0, others = 0, peers = 0;
+    for (uint32_t p = 0; p < s->process_count; p++) {
+        const bool is_peer = !late[p] && is_peer_of_any(s, late, p);
+        *(late[p] ? &late_ns : &others_ns) += sums[p].all;
+        *(late[p] ? &late_count : &others) += 1;
+        peers_ns += is_peer ? sums[p].all : 0;
+        peers += is_peer;
+    }
+    if (mean(peers_ns, peers) > mean(others_ns, others)) {
+        others_ns = peers_ns;
+        others = peers;
+    }
+    return (struct level){others, mean(others_ns, others), mean(late_ns + others_ns, late_count + others)};
+}
+
 /* Of each process. NULL: no memory. */
 static struct net *find_net(const struct gn_sections *s, const bool *late)
 {
     struct net *net = calloc(s->process_count + 1, sizeof *net);
     struct in_all *sums = calloc(s->process_count + 1, sizeof *sums);
-    double others = 0, all = 0;
-    size_t count = 0;
-    if (sums && net)
+    if (sums && net) {
         add_up(s, late, sums);
-    for (size_t p = 0; p < s->process_count && sums; p++) {
-        all += sums[p].all / (double)s->process_count;
-        others += late[p] ? 0 : sums[p].all;
-        count += !late[p];
+        const struct level level = level_of(s, late, sums);
+        for (size_t p = 0; p < s->process_count; p++)
+            net[p] = (struct net){
+                late[p] && level.count > 0 ? net_of(sums[p].all, level.others_ns, sums[p].more) : 1,
+                net_of(sums[p].all, level.all_ns, sums[p].uneven)};
     }
-    for (size_t p = 0; p < s->process_count && sums && net; p++)
-        net[p] =
-            (struct net){late[p] && count > 0 ? net_of(sums[p].all, others / (double)count, sums[p].more) : 1,
-                         net_of(sums[p].all, all, sums[p].uneven)};
     if (!sums) {
         free(net);
         net = NULL;

@@ -42,23 +42,11 @@ static struct group find_group(const struct gn_look *l, uint32_t process)
     return g;
 }
 
-/* What is computed in a section, by those that are late and by the others that do it at all; of windows as
- * the profile has it. Nothing between polls, where ranks wait. */
+/* Nothing between polls, where ranks wait. */
 static struct gn_section_difference differ(const struct gn_look *l, size_t site)
 {
-    const struct gn_seen *seen = l->seen;
-    double ns[2] = {0, 0}, count[2] = {0, 0};
-    for (size_t p = 0; p < l->sections.process_count && !seen->sites[site].is_polled; p++) {
-        const size_t at = site * l->sections.process_count + p;
-        const bool is_exact = seen->after && seen->after[at].times > 0;
-        const struct gn_section_sum *sum = &l->sections.sums[at];
-        if (!is_exact && sum->times <= 0)
-            continue;
-        ns[l->late[p]] += is_exact ? seen->after[at].ns : sum->ns;
-        count[l->late[p]]++;
-    }
-    return (struct gn_section_difference){.own_ns = ns[true] / fmax(1, count[true]),
-                                          .others_ns = ns[false] / fmax(1, count[false])};
+    return l->seen->sites[site].is_polled ? (struct gn_section_difference){.own_ns = 0}
+                                          : gn_sections_differ(&l->sections, site, l->late);
 }
 
 /* What they compute where nobody else computes anything; of each, in the mean. */

@@ -371,17 +371,27 @@ static struct gn_span evened_by_step(const struct gn_look *l, const struct gn_pr
     return (struct gn_span){ns.lo_ns / fmax(1, l->s->ranks), ns.hi_ns / fmax(1, l->s->ranks)};
 }
 
-/* In all sections together it computes so much more than the others. */
+static double all_ns(const struct gn_sections *s, uint32_t process)
+{
+    double ns = 0;
+    for (size_t i = 0; i < s->site_count; i++)
+        ns += s->sums[i * s->process_count + process].ns;
+    return ns;
+}
+
+/* In all sections together it computes so much more than the others, and than those that do the same. */
 static double beyond_others_ns(const struct gn_look *l, uint32_t process)
 {
     const struct gn_sections *s = &l->sections;
-    double own_ns = 0, all_ns = 0;
-    for (size_t i = 0; i < s->site_count; i++)
-        for (size_t p = 0; p < s->process_count; p++) {
-            own_ns += p == process ? s->sums[i * s->process_count + p].ns : 0;
-            all_ns += s->sums[i * s->process_count + p].ns;
-        }
-    return own_ns - (all_ns - own_ns) / fmax(1, (double)s->process_count - 1);
+    double others_ns = 0, peers_ns = 0, peers = 0;
+    for (uint32_t p = 0; p < s->process_count; p++) {
+        const bool is_peer = p != process && gn_sections_is_peer(s, process, p);
+        others_ns += p == process ? 0 : all_ns(s, p);
+        peers_ns += is_peer ? all_ns(s, p) : 0;
+        peers += is_peer;
+    }
+    return all_ns(s, process) -
+           fmax(others_ns / fmax(1, (double)s->process_count - 1), peers_ns / fmax(1, peers));
 }
 
 /* It computes less elsewhere: who does what when is the matter then. */

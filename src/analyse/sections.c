@@ -72,8 +72,7 @@ static void take_exact(struct gn_sections *s)
 {
     const struct gn_seen *seen = s->seen;
     for (size_t at = 0; seen->after && at < s->site_count * s->process_count; at++)
-        if (seen->after[at].times > 0 && s->sums[at].times > 0 &&
-            !seen->sites[at / s->process_count].is_polled)
+        if (seen->after[at].times > 0 && !seen->sites[at / s->process_count].is_polled)
             s->sums[at] = (struct gn_section_sum){seen->after[at].ns, seen->after[at].times};
 }
 
@@ -188,6 +187,17 @@ struct gn_section_difference gn_sections_differ_one(const struct gn_sections *s,
     for (size_t p = 0; p < s->process_count; p++)
         add_side(&sides, &s->sums[site * s->process_count + p], p == process);
     return differ(&sides);
+}
+
+bool gn_sections_is_peer(const struct gn_sections *s, uint32_t process, uint32_t other)
+{
+    double all_ns = 0, shared_ns = 0;
+    for (size_t i = 0; i < s->site_count; i++) {
+        const struct gn_section_sum *sums = &s->sums[i * s->process_count];
+        all_ns += sums[process].ns;
+        shared_ns += sums[other].times > 0 ? sums[process].ns : 0;
+    }
+    return shared_ns >= all_ns / 2;
 }
 
 int64_t gn_sections_longest(const struct gn_sections *s, uint32_t process)

@@ -40,6 +40,9 @@ void gn_sections_clear(struct gn_sections *sections);
 int64_t gn_section_of(const struct gn_sections *sections, const struct gn_history *history,
                       const struct gn_call *call);
 
+/* Whether another process does what the process does: most of what that computes, whatever it takes there. */
+bool gn_sections_is_peer(const struct gn_sections *sections, uint32_t process, uint32_t other);
+
 /* In which section the process computes most beyond what the others do in the mean: its site; -1: in none. */
 int64_t gn_sections_longest(const struct gn_sections *sections, uint32_t process);
 

@@ -30,6 +30,10 @@ void gn_wavefront_step(struct gn_sim *sim);
 void gn_multigrid_setup(struct gn_sim *sim);
 void gn_multigrid_step(struct gn_sim *sim);
 
+/* synth/patterns_coupled.c */
+void gn_coupled_setup(struct gn_sim *sim);
+void gn_coupled_step(struct gn_sim *sim);
+
 /* synth/patterns_collective.c */
 void gn_collectives_setup(struct gn_sim *sim);
 void gn_collectives_begin(struct gn_sim *sim);

@@ -139,6 +139,8 @@ static struct profile *profile_of(const struct gn_history *h)
             .rank = r, .host = text("host"), .elapsed_s = p->s.elapsed_s, .cores_quota = NAN};
     for (uint32_t c = 0; c < h->call_count; c++)
         add_call(p, h, c);
+    for (int r = 0; r < p->s.ranks; r++) /* until all have come to MPI_Init, and to MPI_Finalize */
+        p->ranks[r].mpi_s = p->s.elapsed_s - p->ranks[r].useful_s;
     for (size_t i = 0; i < p->s.row_count; i++)
         sum_up(p, &p->rows[i], p->ns[i]);
     for (size_t i = 0; i < p->s.row_count; i++) {
@@ -165,9 +167,9 @@ static double between(uint64_t *random, double low, double high)
 /* One rank is slower; or, once in four, none to speak of. */
 static struct gn_synth_settings any_program(uint64_t *random)
 {
-    static const char *const patterns[] = {"ring",        "stencil1",  "stencil2",    "stencil3",
-                                           "multigrid",   "wavefront", "collectives", "nbc",
-                                           "nonblocking", "persistent"};
+    static const char *const patterns[] = {"ring",        "stencil1",   "stencil2",    "stencil3",
+                                           "multigrid",   "wavefront",  "collectives", "nbc",
+                                           "nonblocking", "persistent", "coupled"};
     struct gn_synth_settings s = gn_synth_defaults();
     s.pattern = patterns[gn_mix_next(random) % (sizeof patterns / sizeof *patterns)];
     s.locations = 2 + (uint32_t)(gn_mix_next(random) % 7);
@@ -190,20 +192,32 @@ static struct gn_synth_settings any_program(uint64_t *random)
     return s;
 }
 
+static int rank_of(const struct gn_history *h, uint32_t call)
+{
+    return (int)h->definitions->processes[h->definitions->locations[h->calls[call].location].process].rank;
+}
+
+/* Where nobody does the same as the slow rank, all others tell what it should take. */
+static bool do_the_same(const struct gn_synth_settings *s, uint32_t one, uint32_t other)
+{
+    const uint32_t half = s->locations / 2;
+    return strcmp(s->pattern, "coupled") != 0 || s->locations == 2 ||
+           (s->locations == 3 && s->fast_rank == 0) || (one < half) == (other < half);
+}
+
 /* What its computation would have to be, of what it is, to be as the mean of the others'. */
-static double like_others(const struct gn_history *h, const struct gn_problem *of)
+static double like_others(const struct gn_synth_settings *s, const struct gn_history *h,
+                          const struct gn_problem *of)
 {
     double own = 0, others = 0, count = 0;
-    for (uint32_t l = 0; l < h->definitions->location_count; l++)
-        count += !gn_problem_has_rank(
-            of, (int)h->definitions->processes[h->definitions->locations[l].process].rank);
+    for (uint32_t r = 0; r < s->locations; r++)
+        count += !gn_problem_has_rank(of, (int)r) && do_the_same(s, s->fast_rank, r);
     for (uint32_t c = 0; c < h->call_count; c++)
         for (uint32_t i = h->calls[c].first_piece; i < h->calls[c].first_piece + h->calls[c].piece_count;
              i++) {
             const struct gn_computation *what = &h->activities[h->pieces[i].activity];
-            const int rank =
-                (int)h->definitions->processes[h->definitions->locations[h->calls[c].location].process].rank;
-            if (what->region != GN_NONE &&
+            const int rank = rank_of(h, c);
+            if (what->region != GN_NONE && do_the_same(s, s->fast_rank, (uint32_t)rank) &&
                 strcmp(gn_region_called(h->definitions, what->region), "compute") == 0)
                 *(gn_problem_has_rank(of, rank) ? &own : &others) +=
                     (h->pieces[i].lo_ns + h->pieces[i].hi_ns) / 2;
@@ -211,18 +225,33 @@ static double like_others(const struct gn_history *h, const struct gn_problem *o
     return own > 0 && count > 0 ? others / count / own : 1;
 }
 
-/* Than the mean of the others, in all that it computes; of several, the one that does so most. */
-static double longer_than_others(const struct profile *p, const struct gn_problem *of)
+/* Than the mean of the others at the same step, where it is longer; of several, the one that is so most. */
+static double longer_than_others(const struct gn_history *h, const struct gn_problem *of)
 {
-    double most = 0, others = 0, count = 0;
-    for (int r = 0; r < p->s.ranks; r++)
-        if (!gn_problem_has_rank(of, r)) {
-            others += p->ranks[r].useful_s;
-            count++;
-        } else {
-            most = fmax(most, p->ranks[r].useful_s);
+    const int ranks = (int)h->definitions->process_count;
+    double *steps = calloc((size_t)RANKS * (h->call_count + 1), sizeof *steps), most = 0;
+    size_t count[RANKS] = {0}, longest = 0;
+    assert_non_null(steps);
+    for (uint32_t c = 0; c < h->call_count; c++) {
+        const int rank = rank_of(h, c);
+        const double ns = gn_computed_before(h, &h->calls[c]);
+        if (ns > 0)
+            steps[(size_t)rank * (h->call_count + 1) + count[rank]++] = ns;
+        longest = count[rank] > longest ? count[rank] : longest;
+    }
+    for (int r = 0; r < ranks; r++) {
+        double longer = 0;
+        for (size_t k = 0; k < longest && gn_problem_has_rank(of, r); k++) {
+            double others = 0;
+            for (int o = 0; o < ranks; o++)
+                others += gn_problem_has_rank(of, o) ? 0 : steps[(size_t)o * (h->call_count + 1) + k];
+            others /= fmax(1, ranks - fmax(1, (double)of->late_count));
+            longer += fmax(0, steps[(size_t)r * (h->call_count + 1) + k] - others);
         }
-    return most - others / fmax(1, count);
+        most = fmax(most, longer);
+    }
+    free(steps);
+    return most * 1e-9;
 }
 
 /* Only by these is it said that a rank would be mended by being like the others. */
@@ -274,8 +303,8 @@ static void check_way(const struct gn_synth_settings *s, const struct gn_problem
             s->imbalance, of->pattern->name, of->rank, told->low_s * 1e3, told->high_s * 1e3, gain_s * 1e3);
 }
 
-static void check_problem(const struct gn_synth_settings *s, const struct profile *p,
-                          const struct gn_history *h, const struct gn_problem *of, struct counts *n)
+static void check_problem(const struct gn_synth_settings *s, const struct gn_history *h,
+                          const struct gn_problem *of, struct counts *n)
 {
     struct gn_synth_settings free = *s;
     free.own_work_ns = 0;
@@ -283,7 +312,7 @@ static void check_problem(const struct gn_synth_settings *s, const struct profil
         return;
     if (of->late_count > 1 || of->rank != (int)s->fast_rank) { /* not the one that was made slow: by chance,
                                                                   or by what it has to do in this pattern */
-        const double longer_s = longer_than_others(p, of);
+        const double longer_s = longer_than_others(h, of);
         n->others_told++;
         if (of->sure == GN_PROBLEM_CERTAIN && longer_s < of->lost_low_s * 0.99) {
             n->false_certain++;
@@ -299,8 +328,8 @@ static void check_problem(const struct gn_synth_settings *s, const struct profil
         0) /* ranks have different work to begin with: that is not mended then */
         return;
     /* what it takes longer by chance, and was not made to, is all that is like the others' then */
-    const bool is_made = s->imbalance <= 0 && s->fast_percent < -10;
-    const double factor = is_made ? 1 / (1 - s->fast_percent / 100) : like_others(h, of);
+    const bool is_made = s->imbalance <= 0 && s->fast_percent < -10 && strcmp(s->pattern, "coupled") != 0;
+    const double factor = is_made ? 1 / (1 - s->fast_percent / 100) : like_others(s, h, of);
     const double now_s = synth_length(&free) * 1e-9, gain_s = gain_of(s, factor);
     const bool in = gain_s >= of->gain_low_s - 1e-6 && gain_s <= of->gain_high_s + 1e-6;
     /* who is late by chance is so at some steps, and what the others waited then is lost, though it is no
@@ -308,8 +337,11 @@ static void check_problem(const struct gn_synth_settings *s, const struct profil
     const bool is_false = s->fast_percent < -10 && of->sure == GN_PROBLEM_CERTAIN &&
                           of->lost_low_s > gain_s * 1.02 + GN_PROBLEM_REPEATED_SHARE * now_s;
     check_way(s, of, GN_PROBLEM_LIKE, gain_s, n);
-    if (strcmp(s->pattern, "wavefront") != 0) /* there ranks compute behind other calls: longer here, less
-                                                 there, and only the former is twice as fast */
+    /* there ranks compute behind other calls: longer here, less there, and only the former is twice as fast
+     */
+    const bool is_apart =
+        strcmp(s->pattern, "wavefront") == 0 || (strcmp(s->pattern, "coupled") == 0 && s->locations % 2);
+    if (!is_apart)
         check_way(s, of, GN_PROBLEM_HALF, gain_of(s, 0.5), n);
     n->told++;
     n->certain += of->sure == GN_PROBLEM_CERTAIN;
@@ -359,7 +391,7 @@ static void check_program(const struct gn_synth_settings *s, struct counts *n)
                 problems.count ? problems.items[0].pattern->name : "balanced",
                 problems.count ? problems.items[0].rank : -1);
     for (size_t i = 0; i < problems.count; i++)
-        check_problem(s, p, &of.h, &problems.items[i], n);
+        check_problem(s, &of.h, &problems.items[i], n);
     free(p);
     gn_waits_clear(&part.waits);
     seen.parts = NULL;
