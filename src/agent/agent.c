@@ -506,7 +506,7 @@ static void ended(struct agent *a, struct gn_watched *w)
         close_output(a, &a->watched.items[i]);
 }
 
-/* Whether something has happened. */
+/* Whether nothing has happened all that time. */
 static bool wait_for_events(struct agent *a, int timeout_ms)
 {
     size_t count = a->watched.count + 1, used = 1;
@@ -545,7 +545,7 @@ static bool wait_for_events(struct agent *a, int timeout_ms)
         accept_all(a);
     free(events);
     free(owner);
-    return ready > 0;
+    return ready == 0;
 }
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -608,8 +608,10 @@ static void watch(struct agent *a)
     while (!is_over(a)) {
         const int next_ms = (int)(gn_course_wait_ns(&a->course, gn_monotonic_ns()) / 1000000),
                   longest_ms = a->idle_since ? 50 : LOOK_MS;
-        if (!wait_for_events(a, a->enlisted && next_ms < longest_ms ? next_ms : longest_ms) && a->enlisted)
-            gn_host_clock_measure(&a->clock); /* while the program starts: it needs a core */
+        const bool was_quiet = wait_for_events(a, a->enlisted && next_ms < longest_ms ? next_ms : longest_ms);
+        if (was_quiet && a->run.expected > 0 && a->enlisted >= a->run.expected)
+            gn_host_clock_measure(
+                &a->clock); /* before the ranks, which start, need the core for themselves */
         if (a->enlisted && gn_course_wait_ns(&a->course, gn_monotonic_ns()) < 1000000)
             gn_course_look(&a->course, &a->watched, &a->clock, a->finish.sampler);
         gn_watched_read_resources(&a->watched, &a->resources);

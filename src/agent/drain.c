@@ -20,7 +20,7 @@ enum {
     SHORTEST_US = 100,
     LONGEST_US = 5000, /* of a ring of so many records; of a larger one as much longer */
     LONGEST_RECORDS = 8192,
-    MOST_US = 20000,
+    MOST_US = 10000,
     BETWEEN_US = 20000, /* two windows, when nothing is taken */
     PRIORITY = -10,
     SHOW_MS = 300

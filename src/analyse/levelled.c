@@ -39,15 +39,9 @@ static float share_above(double own, double level)
     return own > level && own > 0 ? (float)(1 - level / own) : 0;
 }
 
-/* What each does in all, and what it does in single sections more than the others, and more than all in the
- * mean. */
-struct in_all {
-    double all, more, uneven;
-};
-
-struct level {
-    size_t count; /* of the others */
-    double others_ns, all_ns;
+/* What each does in single sections more than the others, and more than all in the mean. */
+struct more {
+    double late_ns, uneven_ns;
 };
 
 /* So much of what goes by single sections may go, 0 … 1: of the late ones what they do more in all than the
@@ -82,65 +76,56 @@ static double net_of(double all, double level, double more)
     return more > 0 ? fmin(fmax(all - level, 0) / more, 1) : 1;
 }
 
-static void add_up(const struct gn_sections *s, const bool *late, struct in_all *sums)
+static void add_up(const struct gn_sections *s, const bool *late, struct more *more)
 {
     for (size_t site = 0; site < s->site_count; site++) {
         const struct times t = times_of(s, site, late);
         for (size_t p = 0; p < s->process_count; p++) {
             const double ns = s->sums[site * s->process_count + p].ns;
-            sums[p].all += ns;
-            sums[p].more += fmax(0, ns - t.others);
-            sums[p].uneven += t.late > t.others ? fmax(0, ns - t.all) : 0;
+            more[p].late_ns += fmax(0, ns - t.others);
+            more[p].uneven_ns += t.late > t.others ? fmax(0, ns - t.all) : 0;
         }
     }
 }
 
-static bool is_peer_of_any(const struct gn_sections *s, const bool *late, uint32_t process)
-{
-    for (uint32_t p = 0; p < s->process_count; p++)
-        if (late[p] && gn_sections_is_peer(s, p, process))
-            return true;
-    return false;
-}
-
 /* What those that are not late compute, each in the mean; or those of them that do what the late ones do, if
- * that is more. */
-static struct level level_of(const struct gn_sections *s, const bool *late, const struct in_all *sums)
+ * that is more. Below 0: all are late. */
+static double others_of(const struct gn_sections_in_all *in_all, const bool *late, size_t count)
 {
-    double late_ns = 0, others_ns = 0, peers_ns = 0;
-    size_t late_count = 0, others = 0, peers = 0;
-    for (uint32_t p = 0; p < s->process_count; p++) {
-        const bool is_peer = !late[p] && is_peer_of_any(s, late, p);
-        *(late[p] ? &late_ns : &others_ns) += sums[p].all;
-        *(late[p] ? &late_count : &others) += 1;
-        peers_ns += is_peer ? sums[p].all : 0;
-        peers += is_peer;
+    double others_ns = 0, peers_ns = 0;
+    size_t others = 0, peers = 0;
+    for (size_t p = 0; p < count; p++) {
+        others_ns += late[p] ? 0 : in_all[p].all_ns;
+        others += !late[p];
+        peers_ns += in_all[p].is_peer ? in_all[p].all_ns : 0;
+        peers += in_all[p].is_peer;
     }
-    if (mean(peers_ns, peers) > mean(others_ns, others)) {
-        others_ns = peers_ns;
-        others = peers;
-    }
-    return (struct level){others, mean(others_ns, others), mean(late_ns + others_ns, late_count + others)};
+    return others > 0 ? fmax(mean(others_ns, others), mean(peers_ns, peers)) : -1;
 }
 
 /* Of each process. NULL: no memory. */
 static struct net *find_net(const struct gn_sections *s, const bool *late)
 {
     struct net *net = calloc(s->process_count + 1, sizeof *net);
-    struct in_all *sums = calloc(s->process_count + 1, sizeof *sums);
-    if (sums && net) {
-        add_up(s, late, sums);
-        const struct level level = level_of(s, late, sums);
+    struct more *more = calloc(s->process_count + 1, sizeof *more);
+    struct gn_sections_in_all *in_all;
+    const bool is_known = gn_sections_add_up(s, late, &in_all) == 0 && net && more;
+    double all_ns = 0;
+    for (size_t p = 0; p < s->process_count && is_known; p++)
+        all_ns += in_all[p].all_ns / (double)s->process_count;
+    if (is_known) {
+        const double others_ns = others_of(in_all, late, s->process_count);
+        add_up(s, late, more);
         for (size_t p = 0; p < s->process_count; p++)
             net[p] = (struct net){
-                late[p] && level.count > 0 ? net_of(sums[p].all, level.others_ns, sums[p].more) : 1,
-                net_of(sums[p].all, level.all_ns, sums[p].uneven)};
-    }
-    if (!sums) {
+                late[p] && others_ns >= 0 ? net_of(in_all[p].all_ns, others_ns, more[p].late_ns) : 1,
+                net_of(in_all[p].all_ns, all_ns, more[p].uneven_ns)};
+    } else {
         free(net);
         net = NULL;
     }
-    free(sums);
+    free(in_all);
+    free(more);
     return net;
 }
 

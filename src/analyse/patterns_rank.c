@@ -4,7 +4,9 @@
 #include "analyse/levelled.h"
 #include "event/activity.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Whether it is known that what it took longer was not waiting for a core. */
@@ -371,27 +373,34 @@ static struct gn_span evened_by_step(const struct gn_look *l, const struct gn_pr
     return (struct gn_span){ns.lo_ns / fmax(1, l->s->ranks), ns.hi_ns / fmax(1, l->s->ranks)};
 }
 
-static double all_ns(const struct gn_sections *s, uint32_t process)
-{
-    double ns = 0;
-    for (size_t i = 0; i < s->site_count; i++)
-        ns += s->sums[i * s->process_count + process].ns;
-    return ns;
-}
-
-/* In all sections together it computes so much more than the others, and than those that do the same. */
+/* In all sections together it computes so much more than the others. */
 static double beyond_others_ns(const struct gn_look *l, uint32_t process)
 {
     const struct gn_sections *s = &l->sections;
-    double others_ns = 0, peers_ns = 0, peers = 0;
-    for (uint32_t p = 0; p < s->process_count; p++) {
-        const bool is_peer = p != process && gn_sections_is_peer(s, process, p);
-        others_ns += p == process ? 0 : all_ns(s, p);
-        peers_ns += is_peer ? all_ns(s, p) : 0;
-        peers += is_peer;
+    double own_ns = 0, all_ns = 0;
+    for (size_t i = 0; i < s->site_count; i++)
+        for (size_t p = 0; p < s->process_count; p++) {
+            own_ns += p == process ? s->sums[i * s->process_count + p].ns : 0;
+            all_ns += s->sums[i * s->process_count + p].ns;
+        }
+    return own_ns - (all_ns - own_ns) / fmax(1, (double)s->process_count - 1);
+}
+
+/* … and than those that do the same as the late ones: at least. */
+static int beyond_peers_ns(const struct gn_look *l, uint32_t process, double *ns, struct gn_error *err)
+{
+    struct gn_sections_in_all *in_all;
+    double peers_ns = 0, peers = 0;
+    *ns = beyond_others_ns(l, process);
+    if (gn_sections_add_up(&l->sections, l->late, &in_all) != 0)
+        return gn_fail(err, -ENOMEM, "no memory for what %zu processes compute", l->sections.process_count);
+    for (size_t p = 0; p < l->sections.process_count; p++) {
+        peers_ns += in_all[p].is_peer ? in_all[p].all_ns : 0;
+        peers += in_all[p].is_peer;
     }
-    return all_ns(s, process) -
-           fmax(others_ns / fmax(1, (double)s->process_count - 1), peers_ns / fmax(1, peers));
+    *ns = fmin(*ns, in_all[process].all_ns - peers_ns / fmax(1, peers));
+    free(in_all);
+    return 0;
 }
 
 /* It computes less elsewhere: who does what when is the matter then. */
@@ -481,15 +490,17 @@ int gn_look_see_rank(const struct gn_look *l, struct gn_problem *p, struct gn_er
     /* that as much was waited for it is certain, and so is that it was computing meanwhile; where replay,
      * totals and waits do not say the same, the least of them is, if each that waits has waited so long, and
      * it computes as much longer in all */
+    double beyond_ns;
+    code = beyond_peers_ns(l, process, &beyond_ns, err);
     const bool is_known =
-        (is_settled && agrees) || (p->lost_low_s >= a_part * p->lost_high_s &&
-                                   p->lost_low_s >= GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s &&
-                                   p->hop_count > 0 && p->lost_low_s <= p->hops[0].low_s / p->hops[0].ranks &&
-                                   p->lost_low_s <= beyond_others_ns(l, process) * 1e-9);
+        (is_settled && agrees) ||
+        (p->lost_low_s >= a_part * p->lost_high_s &&
+         p->lost_low_s >= GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s && p->hop_count > 0 &&
+         p->lost_low_s <= p->hops[0].low_s / p->hops[0].ranks && p->lost_low_s <= beyond_ns * 1e-9);
     if (is_known && l->seen->is_whole && certain_s >= p->lost_low_s && p->lost_low_s > 0 &&
         had_a_core(l->s, p) && is_place_sure(l->s, p))
         p->sure = GN_PROBLEM_CERTAIN;
-    return 0;
+    return code;
 }
 
 static int64_t excess_ns(const struct gn_problem *p)

@@ -193,7 +193,7 @@ static void allow_for_own_cost(const struct gn_look *l)
     static const double too_much = 0.02;
     const double share = gn_seen_is_virtual(l->seen) ? gn_seen_own_share(l->seen) : l->s->own_share;
     const double gone_ns = l->seen->gone_ns; /* most likely: somewhere between the two */
-    const double both = 2; /* a gain is the difference of two runs, and neither length is known */
+    const double both = 2; /* a gain is the difference of two lengths, each of which may be wrong by itself */
     const double unsure_s = (both * fmax(l->seen->gone.hi_ns - gone_ns, gone_ns - l->seen->gone.lo_ns) +
                              GN_OWN_COST_BESIDE * gone_ns) *
                             1e-9;

@@ -66,8 +66,8 @@ static void add_part(struct gn_sections *s, size_t p, const struct gn_late_phase
     }
 }
 
-/* Windows have some of it, and those of one rank other parts than those of the next. Between calls that come
- * back at once a process may wait, which the profile does not tell from computing. */
+/* Windows have some of it, and those of one rank other parts than those of the next, or nothing. Between
+ * calls that come back at once a process may wait, which the profile does not tell from computing. */
 static void take_exact(struct gn_sections *s)
 {
     const struct gn_seen *seen = s->seen;
@@ -189,15 +189,27 @@ struct gn_section_difference gn_sections_differ_one(const struct gn_sections *s,
     return differ(&sides);
 }
 
-bool gn_sections_is_peer(const struct gn_sections *s, uint32_t process, uint32_t other)
+int gn_sections_add_up(const struct gn_sections *s, const bool *late, struct gn_sections_in_all **in_all)
 {
-    double all_ns = 0, shared_ns = 0;
+    double late_ns = 0;
+    struct gn_sections_in_all *sums = calloc(s->process_count + 1, sizeof *sums);
+    *in_all = sums;
+    if (!sums)
+        return -ENOMEM;
     for (size_t i = 0; i < s->site_count; i++) {
-        const struct gn_section_sum *sums = &s->sums[i * s->process_count];
-        all_ns += sums[process].ns;
-        shared_ns += sums[other].times > 0 ? sums[process].ns : 0;
+        const struct gn_section_sum *of = &s->sums[i * s->process_count];
+        double here_ns = 0;
+        for (size_t p = 0; p < s->process_count && !s->seen->sites[i].is_polled; p++)
+            here_ns += late[p] ? of[p].ns : 0;
+        for (size_t p = 0; p < s->process_count; p++) {
+            sums[p].all_ns += of[p].ns;
+            sums[p].shared_ns += of[p].times > 0 ? here_ns : 0;
+        }
+        late_ns += here_ns;
     }
-    return shared_ns >= all_ns / 2;
+    for (size_t p = 0; p < s->process_count; p++)
+        sums[p].is_peer = !late[p] && late_ns > 0 && sums[p].shared_ns >= late_ns / 2;
+    return 0;
 }
 
 int64_t gn_sections_longest(const struct gn_sections *s, uint32_t process)

@@ -40,8 +40,15 @@ void gn_sections_clear(struct gn_sections *sections);
 int64_t gn_section_of(const struct gn_sections *sections, const struct gn_history *history,
                       const struct gn_call *call);
 
-/* Whether another process does what the process does: most of what that computes, whatever it takes there. */
-bool gn_sections_is_peer(const struct gn_sections *sections, uint32_t process, uint32_t other);
+/* What a process computes in all; and of what those that are late compute, what is in sections that it does,
+ * too, whatever that takes it: a peer of theirs, which is not late, does most. */
+struct gn_sections_in_all {
+    double all_ns, shared_ns;
+    bool is_peer;
+};
+/* late: [process_count]. 0, and the caller frees *in_all, [process_count]; or -ENOMEM and NULL. */
+int gn_sections_add_up(const struct gn_sections *sections, const bool *late,
+                       struct gn_sections_in_all **in_all);
 
 /* In which section the process computes most beyond what the others do in the mean: its site; -1: in none. */
 int64_t gn_sections_longest(const struct gn_sections *sections, uint32_t process);

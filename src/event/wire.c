@@ -88,12 +88,13 @@ static void forget_sent(struct gn_wire_writer *w)
 static void touch(struct gn_wire_writer *w, size_t count)
 {
 #ifdef MADV_POPULATE_WRITE
-    const uintptr_t page = 4096, begin = ((uintptr_t)w->buffer + w->length + page - 1) & -page,
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE),
+                    begin = ((uintptr_t)w->buffer + w->length + page - 1) & -page,
                     end = ((uintptr_t)w->buffer + w->capacity) & -page;
     if (w->length + count <= w->touched || w->capacity < TOUCHED || begin >= end)
         return;
     madvise((void *)begin, end - begin < TOUCHED ? end - begin : TOUCHED, MADV_POPULATE_WRITE);
-    w->touched = w->length + TOUCHED;
+    w->touched = w->length + TOUCHED < w->capacity ? w->length + TOUCHED : w->capacity;
 #else
     (void)w, (void)count;
 #endif
@@ -114,6 +115,7 @@ static bool make_room(struct gn_wire_writer *w, size_t count)
         return false;
     w->buffer = larger;
     w->capacity = wanted;
+    w->touched = w->length;
     touch(w, count);
     return true;
 }

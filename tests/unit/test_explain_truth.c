@@ -97,7 +97,6 @@ static void add_call(struct profile *p, const struct gn_history *h, uint32_t c)
                                   .file = text(to.file),
                                   .line = to.line},
         rank, inside);
-    p->ranks[rank].mpi_s += inside * 1e-9;
 }
 
 static int by_value(const void *a, const void *b)
@@ -197,12 +196,25 @@ static int rank_of(const struct gn_history *h, uint32_t call)
     return (int)h->definitions->processes[h->definitions->locations[h->calls[call].location].process].rank;
 }
 
-/* Where nobody does the same as the slow rank, all others tell what it should take. */
-static bool do_the_same(const struct gn_synth_settings *s, uint32_t one, uint32_t other)
+/* Those that do the same as the slow rank. */
+static bool is_in_its_half(const struct gn_synth_settings *s, uint32_t rank)
 {
     const uint32_t half = s->locations / 2;
-    return strcmp(s->pattern, "coupled") != 0 || s->locations == 2 ||
-           (s->locations == 3 && s->fast_rank == 0) || (one < half) == (other < half);
+    return strcmp(s->pattern, "coupled") != 0 || (s->fast_rank < half) == (rank < half);
+}
+
+static bool has_peers(const struct gn_synth_settings *s)
+{
+    uint32_t count = 0;
+    for (uint32_t r = 0; r < s->locations; r++)
+        count += is_in_its_half(s, r);
+    return count > 1;
+}
+
+/* Where nobody does the same, all others tell what it should take. */
+static bool is_compared(const struct gn_synth_settings *s, int rank)
+{
+    return !has_peers(s) || is_in_its_half(s, (uint32_t)rank);
 }
 
 /* What its computation would have to be, of what it is, to be as the mean of the others'. */
@@ -211,13 +223,13 @@ static double like_others(const struct gn_synth_settings *s, const struct gn_his
 {
     double own = 0, others = 0, count = 0;
     for (uint32_t r = 0; r < s->locations; r++)
-        count += !gn_problem_has_rank(of, (int)r) && do_the_same(s, s->fast_rank, r);
+        count += !gn_problem_has_rank(of, (int)r) && is_compared(s, (int)r);
     for (uint32_t c = 0; c < h->call_count; c++)
         for (uint32_t i = h->calls[c].first_piece; i < h->calls[c].first_piece + h->calls[c].piece_count;
              i++) {
             const struct gn_computation *what = &h->activities[h->pieces[i].activity];
             const int rank = rank_of(h, c);
-            if (what->region != GN_NONE && do_the_same(s, s->fast_rank, (uint32_t)rank) &&
+            if (what->region != GN_NONE && is_compared(s, rank) &&
                 strcmp(gn_region_called(h->definitions, what->region), "compute") == 0)
                 *(gn_problem_has_rank(of, rank) ? &own : &others) +=
                     (h->pieces[i].lo_ns + h->pieces[i].hi_ns) / 2;
@@ -225,33 +237,63 @@ static double like_others(const struct gn_synth_settings *s, const struct gn_his
     return own > 0 && count > 0 ? others / count / own : 1;
 }
 
-/* Than the mean of the others at the same step, where it is longer; of several, the one that is so most. */
-static double longer_than_others(const struct gn_history *h, const struct gn_problem *of)
+/* How long each rank computes each time: [rank * most + time]; count: [RANKS] times. The caller frees it. */
+static double *times_of(const struct gn_history *h, size_t most, size_t *count)
+{
+    double *times = calloc(RANKS * most + 1, sizeof *times);
+    assert_non_null(times);
+    for (uint32_t c = 0; c < h->call_count; c++)
+        for (uint32_t i = h->calls[c].first_piece; i < h->calls[c].first_piece + h->calls[c].piece_count;
+             i++) {
+            const struct gn_computation *what = &h->activities[h->pieces[i].activity];
+            const char *name = what->region == GN_NONE ? "" : gn_region_called(h->definitions, what->region);
+            const int rank = rank_of(h, c);
+            if (strcmp(name, "compute") == 0 || strcmp(name, "relax") == 0)
+                times[(size_t)rank * most + count[rank]++] = (h->pieces[i].lo_ns + h->pieces[i].hi_ns) / 2;
+        }
+    return times;
+}
+
+/* Than the mean of the others each time, where it is longer: they have waited then. Of several, the one that
+ * is so most. */
+static double longer_each_time(const struct gn_history *h, const struct gn_problem *of)
 {
     const int ranks = (int)h->definitions->process_count;
-    double *steps = calloc((size_t)RANKS * (h->call_count + 1), sizeof *steps), most = 0;
-    size_t count[RANKS] = {0}, longest = 0;
-    assert_non_null(steps);
-    for (uint32_t c = 0; c < h->call_count; c++) {
-        const int rank = rank_of(h, c);
-        const double ns = gn_computed_before(h, &h->calls[c]);
-        if (ns > 0)
-            steps[(size_t)rank * (h->call_count + 1) + count[rank]++] = ns;
-        longest = count[rank] > longest ? count[rank] : longest;
-    }
+    const size_t most = h->step_count + h->call_count;
+    size_t count[RANKS] = {0};
+    double *times = times_of(h, most, count), longest = 0;
     for (int r = 0; r < ranks; r++) {
         double longer = 0;
-        for (size_t k = 0; k < longest && gn_problem_has_rank(of, r); k++) {
-            double others = 0;
+        for (size_t k = 0; k < count[r] && gn_problem_has_rank(of, r); k++) {
+            double others = 0, other_count = 0;
             for (int o = 0; o < ranks; o++)
-                others += gn_problem_has_rank(of, o) ? 0 : steps[(size_t)o * (h->call_count + 1) + k];
-            others /= fmax(1, ranks - fmax(1, (double)of->late_count));
-            longer += fmax(0, steps[(size_t)r * (h->call_count + 1) + k] - others);
+                if (!gn_problem_has_rank(of, o) && k < count[o]) {
+                    others += times[(size_t)o * most + k];
+                    other_count++;
+                }
+            longer += fmax(0, times[(size_t)r * most + k] - others / fmax(1, other_count));
         }
-        most = fmax(most, longer);
+        longest = fmax(longest, longer);
     }
-    free(steps);
-    return most * 1e-9;
+    free(times);
+    return longest * 1e-9;
+}
+
+/* Than the mean of the others, in all that it computes; of several, the one that does so most. Where what it
+ * does each time depends on the one before, longer at some times is lost, too. */
+static double longer_than_others(const struct gn_synth_settings *s, const struct profile *p,
+                                 const struct gn_history *h, const struct gn_problem *of)
+{
+    double most = 0, others = 0, count = 0;
+    for (int r = 0; r < p->s.ranks; r++)
+        if (!gn_problem_has_rank(of, r)) {
+            others += p->ranks[r].useful_s;
+            count++;
+        } else {
+            most = fmax(most, p->ranks[r].useful_s);
+        }
+    most -= others / fmax(1, count);
+    return strcmp(s->pattern, "wavefront") == 0 ? fmax(most, longer_each_time(h, of)) : most;
 }
 
 /* Only by these is it said that a rank would be mended by being like the others. */
@@ -303,8 +345,8 @@ static void check_way(const struct gn_synth_settings *s, const struct gn_problem
             s->imbalance, of->pattern->name, of->rank, told->low_s * 1e3, told->high_s * 1e3, gain_s * 1e3);
 }
 
-static void check_problem(const struct gn_synth_settings *s, const struct gn_history *h,
-                          const struct gn_problem *of, struct counts *n)
+static void check_problem(const struct gn_synth_settings *s, const struct profile *p,
+                          const struct gn_history *h, const struct gn_problem *of, struct counts *n)
 {
     struct gn_synth_settings free = *s;
     free.own_work_ns = 0;
@@ -312,7 +354,7 @@ static void check_problem(const struct gn_synth_settings *s, const struct gn_his
         return;
     if (of->late_count > 1 || of->rank != (int)s->fast_rank) { /* not the one that was made slow: by chance,
                                                                   or by what it has to do in this pattern */
-        const double longer_s = longer_than_others(h, of);
+        const double longer_s = longer_than_others(s, p, h, of);
         n->others_told++;
         if (of->sure == GN_PROBLEM_CERTAIN && longer_s < of->lost_low_s * 0.99) {
             n->false_certain++;
@@ -328,7 +370,7 @@ static void check_problem(const struct gn_synth_settings *s, const struct gn_his
         0) /* ranks have different work to begin with: that is not mended then */
         return;
     /* what it takes longer by chance, and was not made to, is all that is like the others' then */
-    const bool is_made = s->imbalance <= 0 && s->fast_percent < -10 && strcmp(s->pattern, "coupled") != 0;
+    const bool is_made = s->imbalance <= 0 && s->fast_percent < -10 && has_peers(s);
     const double factor = is_made ? 1 / (1 - s->fast_percent / 100) : like_others(s, h, of);
     const double now_s = synth_length(&free) * 1e-9, gain_s = gain_of(s, factor);
     const bool in = gain_s >= of->gain_low_s - 1e-6 && gain_s <= of->gain_high_s + 1e-6;
@@ -337,8 +379,8 @@ static void check_problem(const struct gn_synth_settings *s, const struct gn_his
     const bool is_false = s->fast_percent < -10 && of->sure == GN_PROBLEM_CERTAIN &&
                           of->lost_low_s > gain_s * 1.02 + GN_PROBLEM_REPEATED_SHARE * now_s;
     check_way(s, of, GN_PROBLEM_LIKE, gain_s, n);
-    /* there ranks compute behind other calls: longer here, less there, and only the former is twice as fast
-     */
+    /* who computes behind other calls than the others is longer here and less there, and only the former is
+     * twice as fast; of two halves, that is all who have a partner, when one has none */
     const bool is_apart =
         strcmp(s->pattern, "wavefront") == 0 || (strcmp(s->pattern, "coupled") == 0 && s->locations % 2);
     if (!is_apart)
@@ -391,7 +433,7 @@ static void check_program(const struct gn_synth_settings *s, struct counts *n)
                 problems.count ? problems.items[0].pattern->name : "balanced",
                 problems.count ? problems.items[0].rank : -1);
     for (size_t i = 0; i < problems.count; i++)
-        check_problem(s, &of.h, &problems.items[i], n);
+        check_problem(s, p, &of.h, &problems.items[i], n);
     free(p);
     gn_waits_clear(&part.waits);
     seen.parts = NULL;

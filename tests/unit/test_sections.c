@@ -1,0 +1,84 @@
+/* What processes compute after calls (analyse/sections.h), of a profile where windows have not seen it, and
+ * who does the same as those that are late. */
+#include "analyse/sections.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SITES = 3, PROCESSES = 4 };
+
+/* Rank 0 and 1 do the same; rank 2 does that and as much again; rank 3 something else. Windows have missed
+ * what rank 1 does after the first call. All of them poll in the last. */
+static const struct gn_seen_after after[SITES][PROCESSES] = {
+    {{100, 10}, {80, 10}, {90, 10}, {0, 0}},
+    {{40, 2}, {60, 3}, {200, 2}, {0, 0}},
+    {{5000, 1}, {5000, 1}, {5000, 1}, {300, 1}},
+};
+
+static struct gn_sections found_of(const struct gn_definitions *definitions)
+{
+    static struct gn_seen_site sites[SITES];
+    static struct gn_seen_part part;
+    static struct gn_seen seen;
+    struct gn_sections sections;
+    sites[2].is_polled = true;
+    part.history.definitions = definitions;
+    seen = (struct gn_seen){.definitions = definitions,
+                            .parts = &part,
+                            .count = 1,
+                            .sites = sites,
+                            .site_count = SITES,
+                            .after = (struct gn_seen_after *)&after[0][0]};
+    assert_int_equal(gn_sections_find(&sections, &seen), 0);
+    return sections;
+}
+
+static void what_windows_have_missed_is_known(void **state)
+{
+    (void)state;
+    const struct gn_definitions definitions = {.process_count = PROCESSES};
+    struct gn_sections s = found_of(&definitions);
+    assert_int_equal(s.site_count, SITES);
+    assert_float_equal(s.sums[1].ns, 80, 0);
+    assert_float_equal(s.sums[PROCESSES + 2].times, 2, 0);
+    assert_float_equal(s.sums[2 * PROCESSES].ns, 0, 0); /* there it may have waited */
+    const struct gn_section_difference d = gn_sections_differ_one(&s, 0, 0);
+    assert_float_equal(d.own_ns, 100, 0);
+    assert_float_equal(d.others_ns, 85, 1e-9); /* of those that do it */
+    assert_float_equal(d.times, 1, 1e-9);
+    gn_sections_clear(&s);
+}
+
+static void who_does_the_same_is_a_peer(void **state)
+{
+    (void)state;
+    const struct gn_definitions definitions = {.process_count = PROCESSES};
+    struct gn_sections s = found_of(&definitions);
+    struct gn_sections_in_all *in_all;
+    assert_int_equal(gn_sections_add_up(&s, (const bool[PROCESSES]){true}, &in_all), 0);
+    assert_float_equal(in_all[0].all_ns, 140, 1e-9);
+    assert_float_equal(in_all[2].all_ns, 290, 1e-9);
+    assert_false(in_all[0].is_peer); /* it is the one */
+    assert_true(in_all[1].is_peer);
+    assert_true(in_all[2].is_peer);
+    assert_false(in_all[3].is_peer);
+    free(in_all);
+    /* who computes nothing has none */
+    assert_int_equal(gn_sections_add_up(&s, (const bool[PROCESSES]){false, false, false, true}, &in_all), 0);
+    for (int p = 0; p < PROCESSES; p++)
+        assert_false(in_all[p].is_peer);
+    free(in_all);
+    gn_sections_clear(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_windows_have_missed_is_known),
+                                       cmocka_unit_test(who_does_the_same_is_a_peer)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
