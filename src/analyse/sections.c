@@ -241,6 +241,14 @@ static double each_from(const struct gn_sections *s, size_t site, uint32_t proce
     return times > 0 ? ns / times : -1;
 }
 
+static double times_in(const struct gn_sections *s, size_t site, size_t slice)
+{
+    double times = 0;
+    for (size_t p = 0; p < s->process_count; p++)
+        times += s->slices_times[(site * s->process_count + p) * GN_SECTIONS_SLICES + slice];
+    return times;
+}
+
 static double each_in(const struct gn_sections *s, size_t site, uint32_t process, size_t group)
 {
     return each_from(s, site, process, group * PER_GROUP, (group + 1) * PER_GROUP);
@@ -267,11 +275,28 @@ static double middle_in(const struct gn_sections *s, size_t site, uint32_t proce
     return (each[(count - 1) / 2] + each[count / 2]) / 2;
 }
 
-/* At the very begin, by the line through the first two slices. */
+/* At the very begin, by a line through the slices of the first group, over how often it was done: the
+ * steepest but for the steeper half of those through two, and from the slice from which that leads lowest, as
+ * one in which the processes had no core is longer. No longer than in any of them. */
 static double each_at_begin(const struct gn_sections *s, size_t site)
 {
-    const double first = each_from(s, site, GN_NONE, 0, 1), second = each_from(s, site, GN_NONE, 1, 2);
-    return first < 0 ? 0 : second < 0 ? first : fmax(0, fmin(first, first - (second - first) / 2));
+    double each[PER_GROUP], at[PER_GROUP], slopes[PER_GROUP * PER_GROUP], done = 0, least = INFINITY;
+    size_t count = 0, slope_count = 0;
+    for (size_t k = 0; k < PER_GROUP; k++) {
+        const double times = times_in(s, site, k);
+        each[count] = each_from(s, site, GN_NONE, k, k + 1);
+        at[count] = done + times / 2;
+        done += times;
+        count += times > 0;
+    }
+    for (size_t a = 0; a < count; a++)
+        for (size_t b = a + 1; b < count; b++)
+            slopes[slope_count++] = (each[b] - each[a]) / (at[b] - at[a]);
+    qsort(slopes, slope_count, sizeof *slopes, by_size);
+    const double slope = slope_count > 0 ? fmax(0, slopes[slope_count / 2]) : 0;
+    for (size_t k = 0; k < count; k++)
+        least = fmin(least, fmin(each[k], each[k] - slope * at[k]));
+    return count > 0 ? fmax(0, least) : 0;
 }
 
 /* How much of all pairs of slices is longer in the later one, less those that are not: Kendall's tau. What

@@ -73,8 +73,8 @@ double gn_sections_chance(const struct gn_sections *sections, uint32_t process);
 /* A section that takes longer and longer each time. */
 struct gn_section_growth {
     double factor;             /* the last fifth's of the first one's; 0: it does not */
-    double first_ns, begin_ns; /* each time, in the first fifth, and at the very begin by the line through the
-                                  first two slices */
+    double first_ns, begin_ns; /* each time, in the first fifth, and at the very begin by a line through the
+                                  slices of that fifth */
     double all_ns, most_ns;    /* beyond the first fifth's: of all processes, and of the one with most */
     size_t processes;          /* that do it */
 };
