@@ -228,17 +228,35 @@ int64_t gn_sections_longest(const struct gn_sections *s, uint32_t process)
 
 /* ---- beside itself, earlier ---- */
 
-/* What it takes a process (GN_NONE: any) each time in some slices of the run; below 0: it is not there. */
+/* What it takes a process each time in some slices of the run; below 0: it is not there. */
+static double each_of(const struct gn_sections *s, size_t site, size_t process, size_t first, size_t end)
+{
+    const size_t at = (site * s->process_count + process) * GN_SECTIONS_SLICES;
+    double ns = 0, times = 0;
+    for (size_t k = first; k < end; k++) {
+        ns += s->slices_ns[at + k];
+        times += s->slices_times[at + k];
+    }
+    return times > 0 ? ns / times : -1;
+}
+
+/* Likewise, or (GN_NONE) of all in the mean, each with the weight that it has in the whole run: of who is in
+ * some windows and not in others, nothing is longer for that. */
 static double each_from(const struct gn_sections *s, size_t site, uint32_t process, size_t first, size_t end)
 {
     double ns = 0, times = 0;
-    for (size_t p = 0; p < s->process_count; p++)
-        for (size_t k = process == GN_NONE || process == p ? first : end; k < end; k++) {
-            const size_t at = (site * s->process_count + p) * GN_SECTIONS_SLICES + k;
-            ns += s->slices_ns[at];
-            times += s->slices_times[at];
-        }
-    return times > 0 ? ns / times : -1;
+    bool is_there = false;
+    if (process != GN_NONE)
+        return each_of(s, site, process, first, end);
+    for (size_t p = 0; p < s->process_count; p++) {
+        const double each = each_of(s, site, p, first, end),
+                     whole = each_of(s, site, p, 0, GN_SECTIONS_SLICES),
+                     weight = whole < 0 ? 0 : s->sums[site * s->process_count + p].times;
+        is_there |= each >= 0;
+        ns += weight * (each < 0 ? whole : each);
+        times += weight;
+    }
+    return is_there && times > 0 ? ns / times : -1;
 }
 
 static double times_in(const struct gn_sections *s, size_t site, size_t slice)

@@ -76,9 +76,50 @@ static void who_does_the_same_is_a_peer(void **state)
     gn_sections_clear(&s);
 }
 
+/* Two processes that are longer from slice to slice, from once as long on, grows times as much at the end; in
+ * the first slices windows have mostly seen the one, then the other, which takes five times as long. */
+static struct gn_sections grown(double grows)
+{
+    struct gn_sections s = {.site_count = 1, .process_count = 2, .has_slices = true};
+    double done = 0;
+    s.sums = calloc(2, sizeof *s.sums);
+    s.slices_ns = calloc(2 * GN_SECTIONS_SLICES, sizeof(double));
+    s.slices_times = calloc(2 * GN_SECTIONS_SLICES, sizeof(double));
+    for (size_t p = 0; p < 2; p++)
+        for (size_t k = 0; k < GN_SECTIONS_SLICES; k++) {
+            const bool is_seen_more = (p == 0) == (k < GN_SECTIONS_SLICES / 2);
+            const double times = is_seen_more ? 10 : 1, at = (done + 11. / 2) / (11. * GN_SECTIONS_SLICES);
+            s.slices_times[p * GN_SECTIONS_SLICES + k] = times;
+            s.slices_ns[p * GN_SECTIONS_SLICES + k] = times * (p == 0 ? 100 : 500) * (1 + (grows - 1) * at);
+            s.sums[p].times += times;
+            done = k + 1 < GN_SECTIONS_SLICES ? done + 11 : 0;
+        }
+    return s;
+}
+
+static void who_is_seen_when_is_no_growth(void **state)
+{
+    (void)state;
+    struct gn_sections s = grown(1);
+    assert_float_equal(gn_sections_growth(&s, 0).factor, 0, 0);
+    gn_sections_clear(&s);
+}
+
+static void growth_has_its_begin(void **state)
+{
+    (void)state;
+    struct gn_sections s = grown(4);
+    const struct gn_section_growth growth = gn_sections_growth(&s, 0);
+    assert_float_equal(growth.begin_ns, 300, 1e-6); /* of both in the mean */
+    assert_true(growth.factor > 2 && growth.factor < 4);
+    assert_int_equal(growth.processes, 2);
+    gn_sections_clear(&s);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_windows_have_missed_is_known),
-                                       cmocka_unit_test(who_does_the_same_is_a_peer)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_windows_have_missed_is_known), cmocka_unit_test(who_does_the_same_is_a_peer),
+        cmocka_unit_test(who_is_seen_when_is_no_growth), cmocka_unit_test(growth_has_its_begin)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
