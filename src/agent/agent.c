@@ -610,8 +610,7 @@ static void watch(struct agent *a)
                   longest_ms = a->idle_since ? 50 : LOOK_MS;
         const bool was_quiet = wait_for_events(a, a->enlisted && next_ms < longest_ms ? next_ms : longest_ms);
         if (was_quiet && a->run.expected > 0 && a->enlisted >= a->run.expected)
-            gn_host_clock_measure(
-                &a->clock); /* before the ranks, which start, need the core for themselves */
+            gn_host_clock_measure(&a->clock); /* it takes a core, which ranks need less while they start */
         if (a->enlisted && gn_course_wait_ns(&a->course, gn_monotonic_ns()) < 1000000)
             gn_course_look(&a->course, &a->watched, &a->clock, a->finish.sampler);
         gn_watched_read_resources(&a->watched, &a->resources);

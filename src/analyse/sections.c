@@ -241,22 +241,23 @@ static double each_of(const struct gn_sections *s, size_t site, size_t process, 
 }
 
 /* Likewise, or (GN_NONE) of all in the mean, each with the weight that it has in the whole run: of who is in
- * some windows and not in others, nothing is longer for that. */
+ * some windows and not in others, nothing is longer for that. Those that are not there are as much longer
+ * than in all of the run as those that are. */
 static double each_from(const struct gn_sections *s, size_t site, uint32_t process, size_t first, size_t end)
 {
-    double ns = 0, times = 0;
-    bool is_there = false;
+    double ns = 0, of_ns = 0, all_ns = 0, times = 0;
     if (process != GN_NONE)
         return each_of(s, site, process, first, end);
     for (size_t p = 0; p < s->process_count; p++) {
         const double each = each_of(s, site, p, first, end),
                      whole = each_of(s, site, p, 0, GN_SECTIONS_SLICES),
                      weight = whole < 0 ? 0 : s->sums[site * s->process_count + p].times;
-        is_there |= each >= 0;
-        ns += weight * (each < 0 ? whole : each);
+        all_ns += weight * whole;
         times += weight;
+        ns += each < 0 ? 0 : weight * each;
+        of_ns += each < 0 ? 0 : weight * whole;
     }
-    return is_there && times > 0 ? ns / times : -1;
+    return of_ns > 0 ? ns / of_ns * all_ns / times : -1;
 }
 
 static double times_in(const struct gn_sections *s, size_t site, size_t slice)
@@ -293,19 +294,26 @@ static double middle_in(const struct gn_sections *s, size_t site, uint32_t proce
     return (each[(count - 1) / 2] + each[count / 2]) / 2;
 }
 
-/* At the very begin, by a line through the slices of the first group, over how often it was done: the
- * steepest but for the steeper half of those through two, and from the slice from which that leads lowest, as
- * one in which the processes had no core is longer. No longer than in any of them. */
+/* At the very begin, by a line through the slices of the first group, over how often it was done: as steep as
+ * the middle one of the lines through two of them (of an even number the steeper one), from the slice from
+ * which that leads lowest, as one in which the processes had no core is longer. A slice that was not seen had
+ * as many as the others. */
 static double each_at_begin(const struct gn_sections *s, size_t site)
 {
-    double each[PER_GROUP], at[PER_GROUP], slopes[PER_GROUP * PER_GROUP], done = 0, least = INFINITY;
+    double each[PER_GROUP], at[PER_GROUP], slopes[PER_GROUP * PER_GROUP], all = 0, done = 0, least = INFINITY;
     size_t count = 0, slope_count = 0;
+    for (size_t k = 0; k < PER_GROUP; k++) {
+        all += times_in(s, site, k);
+        count += times_in(s, site, k) > 0;
+    }
+    const double mean = all / fmax(1, (double)count);
+    count = 0;
     for (size_t k = 0; k < PER_GROUP; k++) {
         const double times = times_in(s, site, k);
         each[count] = each_from(s, site, GN_NONE, k, k + 1);
         at[count] = done + times / 2;
-        done += times;
-        count += times > 0;
+        done += times > 0 ? times : mean;
+        count += each[count] >= 0;
     }
     for (size_t a = 0; a < count; a++)
         for (size_t b = a + 1; b < count; b++)
@@ -313,7 +321,7 @@ static double each_at_begin(const struct gn_sections *s, size_t site)
     qsort(slopes, slope_count, sizeof *slopes, by_size);
     const double slope = slope_count > 0 ? fmax(0, slopes[slope_count / 2]) : 0;
     for (size_t k = 0; k < count; k++)
-        least = fmin(least, fmin(each[k], each[k] - slope * at[k]));
+        least = fmin(least, each[k] - slope * at[k]);
     return count > 0 ? fmax(0, least) : 0;
 }
 

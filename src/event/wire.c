@@ -88,10 +88,12 @@ static void forget_sent(struct gn_wire_writer *w)
 static void touch(struct gn_wire_writer *w, size_t count)
 {
 #ifdef MADV_POPULATE_WRITE
+    if (w->length + count <= w->touched || w->capacity < TOUCHED)
+        return;
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE),
                     begin = ((uintptr_t)w->buffer + w->length + page - 1) & -page,
                     end = ((uintptr_t)w->buffer + w->capacity) & -page;
-    if (w->length + count <= w->touched || w->capacity < TOUCHED || begin >= end)
+    if (begin >= end)
         return;
     madvise((void *)begin, end - begin < TOUCHED ? end - begin : TOUCHED, MADV_POPULATE_WRITE);
     w->touched = w->length + TOUCHED < w->capacity ? w->length + TOUCHED : w->capacity;

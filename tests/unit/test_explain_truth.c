@@ -259,7 +259,7 @@ static double *times_of(const struct gn_history *h, size_t most, size_t *count)
 static double longer_each_time(const struct gn_history *h, const struct gn_problem *of)
 {
     const int ranks = (int)h->definitions->process_count;
-    const size_t most = h->step_count + h->call_count;
+    const size_t most = h->piece_count;
     size_t count[RANKS] = {0};
     double *times = times_of(h, most, count), longest = 0;
     for (int r = 0; r < ranks; r++) {

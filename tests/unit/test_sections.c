@@ -60,9 +60,12 @@ static void who_does_the_same_is_a_peer(void **state)
     const struct gn_definitions definitions = {.process_count = PROCESSES};
     struct gn_sections s = found_of(&definitions);
     struct gn_sections_in_all *in_all;
+    /* between polls it may wait, however long that is */
+    for (int p = 0; p < PROCESSES; p++)
+        s.sums[2 * PROCESSES + p] = (struct gn_section_sum){5000, 1};
     assert_int_equal(gn_sections_add_up(&s, (const bool[PROCESSES]){true}, &in_all), 0);
-    assert_float_equal(in_all[0].all_ns, 140, 1e-9);
-    assert_float_equal(in_all[2].all_ns, 290, 1e-9);
+    assert_float_equal(in_all[0].all_ns, 5140, 1e-9);
+    assert_float_equal(in_all[2].all_ns, 5290, 1e-9);
     assert_false(in_all[0].is_peer); /* it is the one */
     assert_true(in_all[1].is_peer);
     assert_true(in_all[2].is_peer);
@@ -76,50 +79,72 @@ static void who_does_the_same_is_a_peer(void **state)
     gn_sections_clear(&s);
 }
 
-/* Two processes that are longer from slice to slice, from once as long on, grows times as much at the end; in
- * the first slices windows have mostly seen the one, then the other, which takes five times as long. */
-static struct gn_sections grown(double grows)
+/* Two processes, of which the second one takes five times as long; each time longer than the one before, the
+ * last ones of the run grows times as long as the first. Slices have ever fewer, as they are of equal time.
+ * In the first half windows have mostly seen the one, then the other, and some of them none of it. */
+static struct gn_sections grown(double grows, bool has_gaps)
 {
     struct gn_sections s = {.site_count = 1, .process_count = 2, .has_slices = true};
-    double done = 0;
+    double all = 0, done = 0;
     s.sums = calloc(2, sizeof *s.sums);
     s.slices_ns = calloc(2 * GN_SECTIONS_SLICES, sizeof(double));
     s.slices_times = calloc(2 * GN_SECTIONS_SLICES, sizeof(double));
-    for (size_t p = 0; p < 2; p++)
-        for (size_t k = 0; k < GN_SECTIONS_SLICES; k++) {
-            const bool is_seen_more = (p == 0) == (k < GN_SECTIONS_SLICES / 2);
-            const double times = is_seen_more ? 10 : 1, at = (done + 11. / 2) / (11. * GN_SECTIONS_SLICES);
+    for (size_t k = 0; k < GN_SECTIONS_SLICES; k++)
+        all += 30 - (double)k;
+    for (size_t k = 0; k < GN_SECTIONS_SLICES; k++) {
+        const double here = 30 - (double)k, longer = 1 + (grows - 1) * (done + here / 2) / all;
+        for (size_t p = 0; p < 2; p++) {
+            const bool is_first = (p == 0) == (k < GN_SECTIONS_SLICES / 2);
+            const double times = has_gaps && k % 3 == p ? 0 : here * (is_first ? 0.9 : 0.1);
             s.slices_times[p * GN_SECTIONS_SLICES + k] = times;
-            s.slices_ns[p * GN_SECTIONS_SLICES + k] = times * (p == 0 ? 100 : 500) * (1 + (grows - 1) * at);
-            s.sums[p].times += times;
-            done = k + 1 < GN_SECTIONS_SLICES ? done + 11 : 0;
+            s.slices_ns[p * GN_SECTIONS_SLICES + k] = times * (p == 0 ? 100 : 500) * longer;
         }
+        done += here;
+    }
+    s.sums[0].times = s.sums[1].times = all / 2;
     return s;
 }
 
 static void who_is_seen_when_is_no_growth(void **state)
 {
     (void)state;
-    struct gn_sections s = grown(1);
-    assert_float_equal(gn_sections_growth(&s, 0).factor, 0, 0);
-    gn_sections_clear(&s);
+    for (int gaps = 0; gaps < 2; gaps++) {
+        struct gn_sections s = grown(1, gaps);
+        assert_float_equal(gn_sections_growth(&s, 0).factor, 0, 0);
+        gn_sections_clear(&s);
+    }
 }
 
 static void growth_has_its_begin(void **state)
 {
     (void)state;
-    struct gn_sections s = grown(4);
+    struct gn_sections s = grown(4, false);
     const struct gn_section_growth growth = gn_sections_growth(&s, 0);
-    assert_float_equal(growth.begin_ns, 300, 1e-6); /* of both in the mean */
+    assert_true(growth.begin_ns > 270 && growth.begin_ns < 303); /* 300: of both in the mean */
     assert_true(growth.factor > 2 && growth.factor < 4);
-    assert_int_equal(growth.processes, 2);
+    /* one slow slice does not make it the least */
+    s.slices_ns[0] *= 3;
+    s.slices_ns[GN_SECTIONS_SLICES] *= 3;
+    assert_true(gn_sections_growth(&s, 0).begin_ns < growth.begin_ns * 1.1);
     gn_sections_clear(&s);
+}
+
+static void growth_is_found_where_little_is_seen(void **state)
+{
+    (void)state;
+    struct gn_sections whole = grown(4, false), s = grown(4, true);
+    const struct gn_section_growth all = gn_sections_growth(&whole, 0), growth = gn_sections_growth(&s, 0);
+    assert_true(growth.factor > all.factor * 0.8 && growth.factor < all.factor * 1.25);
+    assert_true(growth.begin_ns < all.begin_ns * 1.1);
+    gn_sections_clear(&s);
+    gn_sections_clear(&whole);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_windows_have_missed_is_known), cmocka_unit_test(who_does_the_same_is_a_peer),
-        cmocka_unit_test(who_is_seen_when_is_no_growth), cmocka_unit_test(growth_has_its_begin)};
+        cmocka_unit_test(who_is_seen_when_is_no_growth), cmocka_unit_test(growth_has_its_begin),
+        cmocka_unit_test(growth_is_found_where_little_is_seen)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
