@@ -1,6 +1,7 @@
 /*
  * synth/patterns_coupled — a model of two components: the second half of the ranks has steps of its own,
- * several for each one of the first half; after these each rank hands over to its partner in the other half.
+ * one to four for each one of the first half; after these each rank hands over to its partner in the other
+ * half.
  */
 #include "synth/patterns.h"
 
