@@ -84,14 +84,6 @@ exec "\$@"
 END
 }
 
-within_20_s() { # COMMAND...: waits until it succeeds
-    for _ in $(seq 100); do
-        "$@" 2>/dev/null && return 0
-        sleep 0.2
-    done
-    fail "within 20 s not: $*"
-}
-
 # Begins program `until` with gnomon on both hosts, in the background. `touch stop` ends it.
 begin_until() {
     compile until fixtures/until.c

@@ -15,14 +15,6 @@ begin_ends() {
     within_20_s grep -q 'is at work' "$work/run.err"
 }
 
-within_20_s() {
-    for _ in $(seq 400); do
-        "$@" && return 0
-        sleep 0.05
-    done
-    fail "not within 20 s: $*"
-}
-
 wait_for_end() {
     status=0
     wait $launcher || status=$?
@@ -90,11 +82,6 @@ kill_all() {
     for process in $all; do
         within_20_s is_dead "$process"
     done
-}
-
-# One that nobody has waited for yet is, too.
-is_dead() {
-    ! grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$1/status"
 }
 
 # Its guard has waited for the agent that was killed last.

@@ -97,6 +97,20 @@ wait_for_report() {
     fail "$name: no report within 20 s"
 }
 
+# within_20_s COMMAND...: waits until it succeeds.
+within_20_s() {
+    for _ in $(seq 400); do
+        "$@" >/dev/null 2>&1 && return 0
+        sleep 0.05
+    done
+    fail "not within 20 s: $*"
+}
+
+# is_dead PID: one that nobody has waited for yet is, too.
+is_dead() {
+    ! grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$1/status"
+}
+
 # The run folder that the report of NAME speaks of.
 folder_of() {
     sed -n 's/^next: gnomon report \(.*\) --by .*/\1/p' "$work/$1.err" | tail -1

@@ -16,14 +16,6 @@ ours() {
     done
 }
 
-within_20_s() { # COMMAND...: waits until it succeeds
-    for _ in $(seq 200); do
-        "$@" >/dev/null 2>&1 && return 0
-        sleep 0.1
-    done
-    fail "within 20 s not: $*"
-}
-
 # Whatever of a run is left, as the documentation says: made whole, into profile.db.
 made_whole() {
     [ -s "$1/profile.db" ] || "$gnomon" merge -o "$1/profile.db" "$1"/parts/*.db 2>"$work/merge.err" ||
