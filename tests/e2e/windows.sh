@@ -86,8 +86,8 @@ assert all(w["for_call"] == "MPI_Win_complete" and w["rank"] == 0 for w in waits
 assert all(w["for_call"] == "MPI_Win_post" and w["waits_for"] == 0
            for w in edges if w["call"] in ("MPI_Win_start", "MPI_Win_complete"))
 assert any(w["call"] == "MPI_Win_fence" for w in edges)
-# all is seen of a program that a busy machine makes slow
-assert told["seen"]["whole"] if how == "whole" else told["seen"]["parts"] > 3 or told["seen"]["whole"], told["seen"]
+# of a program that a busy machine makes slow more is seen, by fewer windows, or all
+assert told["seen"]["whole"] if how == "whole" else told["seen"]["parts"] > 1 or told["seen"]["whole"], told["seen"]
 assert 0.9 * low <= truth <= 1.1 * high, (low, truth, high)
 assert how == "parts" or high - low < 0.05 * high
 EOP
