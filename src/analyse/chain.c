@@ -85,7 +85,9 @@ static bool find_hop(const struct search *s, uint32_t process, const struct gn_c
         if (!is_first_of_its_call(s, i, process))
             continue;
         const struct gn_chain_hop hop = hop_at(s, i, process);
-        if (middle(hop.waited) >= floor_ns && (!any || middle(hop.waited) > middle(best->waited))) {
+        /* in the call that was asked for, what may only have been waited for belongs to it, too */
+        const double waited_ns = in ? hop.waited.hi_ns : middle(hop.waited);
+        if (waited_ns >= floor_ns && (!any || middle(hop.waited) > middle(best->waited))) {
             *best = hop;
             any = true;
         }

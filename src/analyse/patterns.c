@@ -246,20 +246,26 @@ bool gn_is_same_text(const char *a, const char *b)
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-/* What all ranks compute from the same call on, whichever one ends it: that depends on the rank. */
-static double total_since_ns(const struct gn_activity_row *rows, size_t count,
-                             const struct gn_activity_row *row)
+/* What all ranks compute from the same call on, whichever one ends it, as that depends on the rank; and the
+ * rank that does so most in the row: at least, as others may be what is told of the other rows. */
+struct since {
+    double total_ns, own_ns;
+};
+
+static struct since since(const struct gn_activity_row *rows, size_t count, const struct gn_activity_row *row)
 {
-    double total = 0;
+    struct since since = {0, 0};
     for (size_t i = 0; i < count; i++) {
         const struct gn_activity_row *r = &rows[i];
         const bool is_range = row->how == GN_HOW_RANGE || row->how == GN_HOW_UNSEEN;
         if (r == row ||
             (is_range && r->how == row->how && is_kind(r, "computation") && r->line == row->line &&
-             gn_is_same_text(r->function, row->function) && gn_is_same_text(r->file, row->file)))
-            total += (double)r->total_ns;
+             gn_is_same_text(r->function, row->function) && gn_is_same_text(r->file, row->file))) {
+            since.total_ns += (double)r->total_ns;
+            since.own_ns += r->max_rank == row->max_rank ? (double)r->max_ns : 0;
+        }
     }
-    return total;
+    return since;
 }
 
 /* Samples say so. */
@@ -303,8 +309,8 @@ static bool is_beyond_others(const struct gn_summary *s, const struct gn_activit
 /* Nearly all of it is one rank's, in all of `rows`. */
 static bool is_of_one(const struct gn_activity_row *rows, size_t count, const struct gn_activity_row *row)
 {
-    const double total_ns = total_since_ns(rows, count, row);
-    return total_ns > 0 && (double)row->max_ns >= of_one_rank * total_ns;
+    const struct since all = since(rows, count, row);
+    return all.total_ns > 0 && all.own_ns >= of_one_rank * all.total_ns;
 }
 
 /* What the rank takes longer there, in a function that all call, is in one place between calls and nearly all
@@ -514,7 +520,7 @@ static struct gn_problem uneven(const struct gn_summary *s, const struct gn_acti
         .is_preempted = is_preempted(s, row),
         .own_s = (double)row->max_ns * 1e-9,
         .others_s = fmax((double)(s->ranks == 2 ? row->min_ns : row->median_ns),
-                         (total_since_ns(s->rows, s->row_count, row) - (double)row->total_ns) /
+                         (since(s->rows, s->row_count, row).total_ns - (double)row->total_ns) /
                              fmax(1, s->ranks - 1)) *
                     1e-9,
         .sure = GN_PROBLEM_POSSIBLE,
@@ -944,7 +950,8 @@ static bool is_before_all(const struct gn_problems *problems, const struct gn_pr
 }
 
 /* The middle, by factors, of what is surely gained and what may be; of what may be nothing, only among those
- * that are alike. How a run starts and ends is no remedy: it comes last. */
+ * that are alike (what ranks wait in the mean, as the one that waits most is no measure of all). How a run
+ * starts and ends is no remedy: it comes last. */
 static double worth(const struct gn_problem *p, const struct gn_summary *s)
 {
     /* what is next to nothing is not sure to be more */
@@ -954,7 +961,8 @@ static double worth(const struct gn_problem *p, const struct gn_summary *s)
                  low = surely_s >= GN_PROBLEM_LEAST_SHARE * s->elapsed_s ? surely_s : 0;
     if (p->is_before_all)
         return INFINITY;
-    return p->is_startup ? -1 / (p->gain_high_s + 1) : sqrt(low * p->gain_high_s) + 0.01 * p->gain_high_s;
+    const double perhaps = p->waited_each_s > 0 ? fmin(p->waited_each_s, p->gain_high_s) : p->gain_high_s;
+    return p->is_startup ? -1 / (p->gain_high_s + 1) : sqrt(low * p->gain_high_s) + 0.01 * perhaps;
 }
 
 static int compare(const void *left, const void *right)
@@ -1063,6 +1071,8 @@ static void allow_for_cores(struct gn_problem *p, const struct gn_summary *s, do
 {
     p->gain_low_s = s->elapsed_s - stretch * (s->elapsed_s - p->gain_low_s);
     p->gain_high_s = s->elapsed_s - (s->elapsed_s - p->gain_high_s) / stretch;
+    if (p->waited_each_s > 0)
+        p->waited_each_s = s->elapsed_s - (s->elapsed_s - p->waited_each_s) / stretch;
     p->even_s = p->even_low_s = p->even_high_s = 0; /* in which way more is gained cannot be told */
     p->gain_count = 0;
     p->lost_low_s = 0;

@@ -9,7 +9,9 @@
 static const struct gn_problem_pattern phases = {
     .name = "phases",
     .replay = "with each rank like the others in its part",
-    .remedy = "who is late changes with the part of the run: look at each by itself, and balance it there"};
+    .remedy =
+        "who is late changes with the part of the run: look at each by itself, and balance it there; where "
+        "all do the same, see what slows their cores down for a while"};
 
 _Static_assert(GN_PROBLEM_PHASES == (int)GN_LATE_PHASES_MOST, "each is told");
 

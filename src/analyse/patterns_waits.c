@@ -22,8 +22,10 @@ static const double rare = 0.1;       /* of the calls have most of what is waite
 
 static const struct gn_problem_pattern moving = {
     .name = "moving imbalance",
-    .remedy = "the work is even in sum and uneven at each step: move it while the program runs, or "
-              "let ranks meet less often"};
+    .remedy =
+        "what ranks compute is even in sum and uneven at each step: move work while the program runs, or "
+        "let them meet less often; where all do the same, see what slows now this core down and now that "
+        "one"};
 static const struct gn_problem_pattern noise = {
     .name = "noise",
     .remedy =
@@ -45,8 +47,9 @@ static const struct gn_problem_pattern late_receiver = {
 static const struct gn_problem_pattern pipeline = {
     .name = "pipeline",
     .remedy = "each rank waits for the one before: smaller blocks let the next one begin sooner"};
-static const struct gn_problem_pattern turns = {
-    .name = "waiting in turn", .remedy = "what ranks do one after the other, let them do at the same time"};
+#define IN_TURN                                                                                              \
+    .name = "waiting in turn", .remedy = "what ranks do one after the other, let them do at the same time"
+static const struct gn_problem_pattern turns = {IN_TURN}, one_by_one = {IN_TURN};
 
 static const struct gn_problem_pattern answers = {
     .name = "waiting in turn",
@@ -107,6 +110,7 @@ static size_t find_nodes(const struct gn_look *l, struct node *nodes)
 struct sides {
     enum gn_wait_kind kind; /* of most of it */
     size_t waiters;         /* processes */
+    double most_ns;         /* that one of them waits at most */
     bool
         is_one_way; /* for messages along the ranks in one direction, and some both wait and are waited for */
     bool is_fixed;  /* those who wait are not waited for, to speak of */
@@ -114,15 +118,18 @@ struct sides {
 
 /* What a process waits, and is waited for, in the call that is looked at; ns. */
 struct part {
-    double waits, gives;
+    double waits, gives, most;
 };
 
-static void add_side(const struct gn_look *l, const struct gn_wait_edge *e, struct part *parts, double way[2])
+static void add_side(const struct gn_look *l, const struct gn_seen_edge *of, struct part *parts,
+                     double way[2])
 {
     const struct gn_definitions *d = l->seen->definitions;
+    const struct gn_wait_edge *e = &of->edge;
     const uint32_t waiter = d->locations[e->location].process;
     const double ns = e->lo_ns + e->hi_ns;
     parts[waiter].waits += ns;
+    parts[waiter].most += of->waited.hi_ns;
     if (e->giver == GN_NONE)
         return;
     const uint32_t giver = d->locations[e->giver].process;
@@ -141,12 +148,13 @@ static struct sides sides_of(const struct gn_look *l, const struct node *n)
         if (e->region != n->region || e->path != n->path)
             continue;
         sums[e->kind] += e->lo_ns + e->hi_ns;
-        add_side(l, e, parts, way);
+        add_side(l, &l->edges[i], parts, way);
     }
     for (size_t p = 0; parts && p < processes; p++) {
         sides.waiters += parts[p].waits > 0;
         all += parts[p].waits;
         most = fmax(most, parts[p].gives);
+        sides.most_ns = fmax(sides.most_ns, parts[p].most);
     }
     for (size_t p = 0; parts && p < processes; p++)
         if (parts[p].gives > few_sides * most) {
@@ -179,13 +187,36 @@ static bool is_of_one(const struct gn_look *l, const struct node *n)
     return n->most_ns >= (l->s->ranks == 2 ? of_one_of_two : of_one_of_many) * n->seen_ns;
 }
 
+/* Hardly any of them computes while another one does: before these calls nearly all that one of them takes,
+ * all others wait. */
+static bool is_one_by_one(const struct gn_look *l, const struct node *n)
+{
+    static const double nearly_all = 0.85;
+    double computed_ns = 0;
+    for (size_t p = 0; p < l->seen->count; p++) {
+        const struct gn_seen_part *part = &l->seen->parts[p];
+        const struct gn_history *h = &part->history;
+        for (size_t c = 0; c < h->call_count; c++)
+            if (h->calls[c].region == n->region && h->calls[c].path == n->path &&
+                !h->is_carried[h->calls[c].location])
+                computed_ns += part->weight * gn_computed_before(h, &h->calls[c]);
+    }
+    return n->caused.lo_ns >= nearly_all * fmax(1, l->s->ranks - 1) * computed_ns;
+}
+
+/* Not of one rank, nor of some: now this one is waited for, and now that one. */
+static bool is_of_any(const struct gn_problem_pattern *pattern)
+{
+    return pattern == &moving || pattern == &one_by_one || pattern == &noise;
+}
+
 static const struct gn_problem_pattern *pattern_of(const struct gn_look *l, const struct node *n)
 {
     const struct sides sides = sides_of(l, n);
     if (!is_of_one(l, n) && sides.kind == GN_WAIT_LATE_SENDER && sides.is_one_way)
         return &pipeline;
     if (!is_of_one(l, n) && (!sides.is_fixed || l->s->ranks == 2)) /* of two, one or the other */
-        return is_rare(n) ? &noise : &moving;
+        return is_rare(n) ? &noise : is_one_by_one(l, n) ? &one_by_one : &moving;
     /* sent late now and then, more often than once: no order of calls mends that */
     if (sides.kind == GN_WAIT_LATE_SENDER && is_rare(n) && effective_of(n) >= several)
         return &noise;
@@ -225,11 +256,12 @@ static double ranks_that_wait(const struct gn_look *l, const struct gn_problem_p
     return fmax(1, l->s->ranks - (pattern == &noise));
 }
 
-/* Several calls together are waited in no longer than there is waiting. Each may be for itself, as far as is
- * known of it. */
+/* Several calls together are waited in no longer than there is waiting, of which each rank has its part if it
+ * is for any of them. Each may be for itself, as far as is known of it. */
 static void limit_by_waiting(const struct gn_look *l, struct gn_problem *p)
 {
-    const double most_s = l->problems->seen.waited_high_s / ranks_that_wait(l, p->pattern);
+    const double ranks = is_of_any(p->pattern) ? ranks_that_wait(l, p->pattern) : 1,
+                 most_s = l->problems->seen.waited_high_s / ranks;
     p->lost_high_s = fmin(p->lost_high_s, most_s);
     if (!p->is_replayed)
         p->gain_high_s = fmin(p->gain_high_s, most_s + GN_PROBLEM_REPEATED_SHARE * l->s->elapsed_s);
@@ -241,7 +273,10 @@ static struct gn_problem problem_of(const struct gn_look *l, const struct node *
     static const double elsewhere = 2; /* as much as here */
     const struct gn_problem_pattern *pattern = n->pattern;
     const double ranks = ranks_that_wait(l, pattern), low = n->caused.lo_ns * 1e-9 / ranks,
-                 high = n->caused.hi_ns * 1e-9 / ranks;
+                 mean = n->caused.hi_ns * 1e-9 / ranks;
+    /* who is waited for waits less than the others, and the run may be longer by as much as one of them waits
+     */
+    const double high = is_of_any(pattern) ? mean : fmax(mean, sides_of(l, n).most_ns * 1e-9);
     struct gn_problem p = {.pattern = pattern,
                            .row =
                                gn_look_row(l->s, gn_call_place_at(l->seen->definitions, n->region, n->path)),
@@ -252,19 +287,20 @@ static struct gn_problem problem_of(const struct gn_look *l, const struct node *
                            .lost_low_s = low,
                            .lost_high_s = high,
                            .gain_high_s = high,
+                           .waited_each_s = is_of_any(pattern) ? 0 : mean,
                            .times = (int64_t)(n->of > 0 && n->times > n->of ? n->of : n->times),
                            .first = (int64_t)n->first,
                            .last = (int64_t)n->last,
                            .of = (int64_t)n->of,
                            /* who was late for want of a core was not late by itself */
-                           .sure = low >= high / 2 && low > 0 && l->seen->is_whole && !gn_look_lacks_cores(l)
+                           .sure = low >= mean / 2 && low > 0 && l->seen->is_whole && !gn_look_lacks_cores(l)
                                        ? GN_PROBLEM_CERTAIN
                                        : GN_PROBLEM_POSSIBLE,
                            .assumes = GN_PROBLEM_SAME | GN_PROBLEM_ORDER | gn_look_assumed(l)};
-    if (pattern == &moving || pattern == &noise) {
+    if (is_of_any(pattern)) {
         p.gain_low_s = gn_look_lacks_cores(l) ? 0 : low;
         /* who is late here makes others late elsewhere, which goes with it */
-        if (pattern == &moving)
+        if (pattern != &noise)
             p.gain_high_s = fmax(high, fmin(elsewhere * high, l->problems->seen.waited_high_s / ranks));
         gn_look_allow_for_repeats(l, &p);
         p.assumes &= ~(unsigned)GN_PROBLEM_ORDER;
@@ -423,6 +459,7 @@ static bool goes_along(const struct gn_look *l, const struct gn_problem *p)
         struct gn_problem *other = &l->problems->items[i];
         if (!is_same_matter(other, p))
             continue;
+        other->waited_each_s += p->waited_each_s;
         if (!other->is_replayed || p->is_replayed) {
             other->lost_low_s += p->lost_low_s;
             other->lost_high_s += p->lost_high_s;
@@ -470,7 +507,7 @@ static bool is_told(const struct gn_look *l, const struct node *n, bool has_phas
         const double own_ns = gn_look_has_problem(l, rank) ? fmin(c->seen_ns, told_of(l, rank)) : 0;
         told_ns += fmax(in_phases * c->seen_ns, own_ns);
     }
-    return told_ns >= (l->s->ranks == 2 ? of_one_of_two : of_one_of_many) * n->seen_ns;
+    return told_ns >= (l->s->ranks == 2 && !has_phases ? of_one_of_two : of_one_of_many) * n->seen_ns;
 }
 
 static bool is_worth_it(const struct gn_look *l, const struct node *n)
@@ -547,6 +584,21 @@ static int look_at_phases(const struct gn_look *l, const struct node *nodes, siz
     return others_ns > all_ns / 2 ? 0 : gn_look_at_phases(l, err);
 }
 
+/* Half of the others that do it, or more, take as long there as the process: then it is not that one's. */
+static bool is_as_most(const struct gn_look *l, size_t site, uint32_t process)
+{
+    const struct gn_section_sum *sums = &l->sections.sums[site * l->sections.process_count];
+    double mean_ns = 0, others = 0, as_long = 0;
+    for (size_t i = 0; i < l->sections.process_count; i++) {
+        others += i != process && sums[i].times > 0;
+        mean_ns += i != process ? sums[i].ns : 0;
+    }
+    mean_ns /= fmax(1, others);
+    for (size_t i = 0; i < l->sections.process_count; i++)
+        as_long += i != process && sums[i].ns - mean_ns >= GN_PROBLEM_AS_LATE * (sums[process].ns - mean_ns);
+    return as_long >= others / 2;
+}
+
 /* What the one that is waited for computes meanwhile, where it computes longer than the others do there,
  * though not in all: then that place is the matter. */
 static bool tell_section(const struct gn_look *l, const struct node *n, struct gn_problem *p)
@@ -562,7 +614,7 @@ static bool tell_section(const struct gn_look *l, const struct node *n, struct g
             break;
         site++;
     }
-    if (site == l->sections.site_count)
+    if (site == l->sections.site_count || is_as_most(l, site, n->most))
         return false;
     const struct gn_section_difference d = gn_sections_differ_one(&l->sections, site, n->most);
     const struct gn_call_place after = gn_call_place_of(l->seen, &l->seen->sites[site]);
@@ -577,7 +629,7 @@ static bool tell_section(const struct gn_look *l, const struct node *n, struct g
     p->own_s = one.own_s;
     p->others_s = one.others_s;
     p->is_fixed = false;
-    p->share_of_rank = 0;
+    p->share_of_rank = p->waited_each_s = 0;
     gn_look_tell_place(l->s, p, after);
     gn_problem_tell_kind(p, l->s);
     gn_problem_is_alone(p, d.others_ns * 1e-9 * fmax(0, l->s->ranks - 1));
@@ -585,7 +637,7 @@ static bool tell_section(const struct gn_look *l, const struct node *n, struct g
     /* evened there, all do a part of what was waited for; what it does less elsewhere may be behind it,
      * unless all others wait for it each time */
     const bool is_of_all = gn_look_is_met_by_all(l, p);
-    p->even_low_s = n->caused.lo_ns * 1e-9 / fmax(1, l->s->ranks);
+    p->even_low_s = is_of_all ? n->caused.lo_ns * 1e-9 / fmax(1, l->s->ranks) : 0;
     p->even_high_s = p->even_s = n->caused.hi_ns * 1e-9 / fmax(1, l->s->ranks);
     p->lost_high_s = p->gain_high_s = fmin(longer_ns, n->caused.hi_ns / fmax(1, l->s->ranks - 1)) * 1e-9;
     p->lost_low_s = fmin(p->lost_low_s, p->lost_high_s);
@@ -649,11 +701,14 @@ int gn_look_at_waits(const struct gn_look *l, struct gn_error *err)
                 code = gn_look_tell_half(l, &p, nodes[i].most, err);
             if (code == 0 && p.pattern == &pipeline)
                 code = replay_blocks(l, nodes, count, &p, err);
+            const bool is_rank_told = gn_look_has_problem(l, p.rank);
             if (p.pattern == &turns && tell_section(l, &nodes[i], &p)) {
-                gn_problems_add(l->problems, l->s, p);
+                if (!is_rank_told) /* else all that it takes longer is taken away there */
+                    gn_problems_add(l->problems, l->s, p);
                 continue;
             }
-            if (p.pattern == &turns && computes_longer(l, &nodes[i])) { /* here, and less elsewhere */
+            if (p.pattern == &turns && !is_of_one(l, &nodes[i]) &&
+                computes_longer(l, &nodes[i])) { /* here, and less elsewhere */
                 nodes[i].pattern = &moving;
                 p = problem_of(l, &nodes[i]);
                 p.gain_low_s = 0; /* what it does elsewhere may be behind it, too */

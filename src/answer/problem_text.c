@@ -123,10 +123,25 @@ static void range_text(const struct gn_problem *p, const struct gn_terminal *ter
     snprintf(text, size, "%s%s%s", what, place[0] ? " " : "", place);
 }
 
+/* "the median rank 2.00 s", where that is what it is; else it is the others' mean. */
+static void others_text(const struct gn_summary *s, const struct gn_problem *p, double others_s, char *text,
+                        size_t size)
+{
+    char time[GN_QUANTITY_TEXT];
+    const bool is_median = p->late_count <= 1 && fabs(others_s * 1e9 - (double)p->row->median_ns) < 1;
+    gn_duration_text(others_s * 1e9, time);
+    if (s->ranks == 2)
+        snprintf(text, size, "the other one %s", time);
+    else if (is_median)
+        snprintf(text, size, "the median rank %s", time);
+    else
+        snprintf(text, size, "the others %s on average", time);
+}
+
 static void rank_text(const struct gn_summary *s, const struct gn_problem *p,
                       const struct gn_terminal *terminal, char *text, size_t size)
 {
-    char own[GN_QUANTITY_TEXT], others[GN_QUANTITY_TEXT], what[300], place[300], more[64] = "", who[128];
+    char own[GN_QUANTITY_TEXT], others[GN_QUANTITY_TEXT + 32], what[300], place[300], more[64] = "", who[128];
     names_of(p->row, terminal, what, place);
     late_text(p, who, sizeof who);
     if (p->more_places > 0)
@@ -145,26 +160,22 @@ static void rank_text(const struct gn_summary *s, const struct gn_problem *p,
     if ((p->row->how == GN_HOW_SAMPLED || (is_unseen && p->range)) && is_longer) {
         char after[1100], part[GN_QUANTITY_TEXT];
         range_text(p, terminal, after, sizeof after);
-        snprintf(text, size, "%s take%s %s %s, the %s %s; of that up to %s %s%s%s%s%s", who,
-                 p->late_count > 1 ? "" : "s", gn_duration_text(own_s * 1e9, own), after,
-                 s->ranks == 2       ? "other one"
-                 : p->late_count > 1 ? "others"
-                                     : "median rank",
-                 gn_duration_text(others_s * 1e9, others), gn_duration_text(part_ns, part),
-                 p->row->runtime || is_unseen ? "" : "in ", what, place[0] ? " " : "", place, more);
+        others_text(s, p, others_s, others, sizeof others);
+        snprintf(text, size, "%s take%s %s %s, %s; of that up to %s %s%s%s%s%s", who,
+                 p->late_count > 1 ? "" : "s", gn_duration_text(own_s * 1e9, own), after, others,
+                 gn_duration_text(part_ns, part), p->row->runtime || is_unseen ? "" : "in ", what,
+                 place[0] ? " " : "", place, more);
         return;
     }
-    snprintf(text, size, "%s take%s %s %s%s%s%s%s, the %s %s%s", who,
+    others_text(s, p, p->others_s, others, sizeof others);
+    snprintf(text, size, "%s take%s %s %s%s%s%s%s, %s%s", who,
              p->late_count > 1 ? s->ranks == (int)p->late_count ? "" : " up to" : "s",
              gn_duration_text(p->own_s * 1e9, own),
              p->row->how == GN_HOW_SAMPLED && !p->row->runtime ? "in " : "", what, place[0] ? " " : "", place,
              !p->is_everywhere ? ""
              : p->is_group     ? " and all else that they compute"
                                : " and all else that it computes",
-             s->ranks == 2       ? "other one"
-             : p->late_count > 1 ? "others"
-                                 : "median rank",
-             gn_duration_text(p->others_s * 1e9, others), more);
+             others, more);
 }
 
 /* What no rank's totals explain: who waits in which call, and for whom. */

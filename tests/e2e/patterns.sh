@@ -49,6 +49,8 @@ print(json.dumps(causes[:2], indent=1), answer["seen"])
 first = next(c for c in causes if c["kind"] == kind) if program == "wrong_order" else causes[0]
 # where ranks that wait keep cores from others, gains may be anything: that nothing is gained in one half is not said
 crowded = program == "slack" and causes[0]["doubt"] == "ranks waited for cores"
+told = [(c["kind"], c["ranks"], c["places"][0] if c["places"] else None) for c in causes]
+assert all(told.count(one) == 1 for one in told), told # nothing is told twice
 assert answer["seen"]["whole"], "a program of few calls is seen from end to end"
 # a machine that interrupts ranks at every step has noise of its own, and then few steps are no longer what it is
 interrupted = kind == "noise" and mended > 0.75
