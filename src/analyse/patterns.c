@@ -246,8 +246,8 @@ bool gn_is_same_text(const char *a, const char *b)
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-/* What all ranks compute from the same call on, whichever one ends it, as that depends on the rank; and the
- * rank that does so most in the row: at least, as others may be what is told of the other rows. */
+/* What all ranks compute from the same call on, whichever one ends it, as that depends on the rank; and of
+ * that, at least, what the row's max_rank does: it is known of rows in which it is the one with most. */
 struct since {
     double total_ns, own_ns;
 };
@@ -506,6 +506,7 @@ static struct gn_problem uneven(const struct gn_summary *s, const struct gn_acti
     const double sampled = gn_problem_unsure_s(s, row);
     /* what it waited for a core, and perhaps caught up, is not in the least that is lost */
     const double waited = fmax(0, preempted_of(s, row));
+    const struct since all = since(s->rows, s->row_count, row);
     struct gn_problem p = {
         .pattern = pattern_of(s, row),
         .row = row,
@@ -520,7 +521,7 @@ static struct gn_problem uneven(const struct gn_summary *s, const struct gn_acti
         .is_preempted = is_preempted(s, row),
         .own_s = (double)row->max_ns * 1e-9,
         .others_s = fmax((double)(s->ranks == 2 ? row->min_ns : row->median_ns),
-                         (since(s->rows, s->row_count, row).total_ns - (double)row->total_ns) /
+                         fmax(0, all.total_ns - (double)row->total_ns - (all.own_ns - (double)row->max_ns)) /
                              fmax(1, s->ranks - 1)) *
                     1e-9,
         .sure = GN_PROBLEM_POSSIBLE,

@@ -150,7 +150,7 @@ struct gn_problem {
     int64_t times;           /* that it was surely the last one; as it was seen */
     int64_t first, last, of; /* which of `of` calls, from 0; of 0: not known */
     double share_of_rank;    /* of the waiting, `rank` (or `most_rank`) is the cause of; 0: says nothing */
-    double waited_each_s;    /* what is gained is no more, in the mean of all ranks; 0: that is gain_high_s */
+    double waited_each_s;    /* by all ranks in the mean: it is ranked by that; 0: by gain_high_s */
     bool is_fixed;           /* some wait, and others are waited for */
     int most_rank;           /* … of what more than one cause in turn */
     int64_t count;           /* of calls or messages, where the pattern is about these; else 0 */

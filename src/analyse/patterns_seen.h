@@ -10,7 +10,8 @@
  *   … for its receive                        late receiver
  *   … in a collective                        goes along with the one that the same ranks have the other way
  *   in one direction along the ranks         pipeline
- *   now this one, now that one               moving imbalance; noise, where few calls have most of it
+ *   now this one, now that one               moving imbalance; noise, where few calls have most of it;
+ * waiting in turn, where the others hardly compute meanwhile
  */
 #ifndef GNOMON_ANALYSE_PATTERNS_SEEN_H
 #define GNOMON_ANALYSE_PATTERNS_SEEN_H

@@ -187,21 +187,32 @@ static bool is_of_one(const struct gn_look *l, const struct node *n)
     return n->most_ns >= (l->s->ranks == 2 ? of_one_of_two : of_one_of_many) * n->seen_ns;
 }
 
-/* Hardly any of them computes while another one does: before these calls nearly all that one of them takes,
- * all others wait. */
-static bool is_one_by_one(const struct gn_look *l, const struct node *n)
+/* All meet in these calls, and most of the time in them is of ranks that have hardly computed since the one
+ * before: that is not what they wait for each other with. */
+static bool is_one_by_one(const struct gn_look *l, const struct node *n, enum gn_wait_kind kind)
 {
-    static const double nearly_all = 0.85;
-    double computed_ns = 0;
-    for (size_t p = 0; p < l->seen->count; p++) {
+    static const double hardly = 0.15 /* of what they are in the call */, most_of_it = 0.6;
+    const size_t locations = l->seen->definitions->location_count;
+    double all_ns = 0, idle_ns = 0, *since_ns = calloc(locations + 1, sizeof *since_ns);
+    const bool is_met = kind == GN_WAIT_BARRIER || kind == GN_WAIT_NXN;
+    for (size_t p = 0; since_ns && is_met && p < l->seen->count; p++) {
         const struct gn_seen_part *part = &l->seen->parts[p];
         const struct gn_history *h = &part->history;
-        for (size_t c = 0; c < h->call_count; c++)
-            if (h->calls[c].region == n->region && h->calls[c].path == n->path &&
-                !h->is_carried[h->calls[c].location])
-                computed_ns += part->weight * gn_computed_before(h, &h->calls[c]);
+        memset(since_ns, 0, locations * sizeof *since_ns);
+        for (size_t c = 0; c < h->call_count; c++) {
+            const struct gn_call *call = &h->calls[c];
+            double *since = &since_ns[call->location];
+            *since += gn_computed_before(h, call);
+            if (call->region != n->region || call->path != n->path)
+                continue;
+            const double in_call_ns = part->weight * gn_call_ns(h, call);
+            all_ns += in_call_ns;
+            idle_ns += *since * part->weight <= hardly * in_call_ns ? in_call_ns : 0;
+            *since = 0;
+        }
     }
-    return n->caused.lo_ns >= nearly_all * fmax(1, l->s->ranks - 1) * computed_ns;
+    free(since_ns);
+    return all_ns > 0 && idle_ns >= most_of_it * all_ns;
 }
 
 /* Not of one rank, nor of some: now this one is waited for, and now that one. */
@@ -216,7 +227,7 @@ static const struct gn_problem_pattern *pattern_of(const struct gn_look *l, cons
     if (!is_of_one(l, n) && sides.kind == GN_WAIT_LATE_SENDER && sides.is_one_way)
         return &pipeline;
     if (!is_of_one(l, n) && (!sides.is_fixed || l->s->ranks == 2)) /* of two, one or the other */
-        return is_rare(n) ? &noise : is_one_by_one(l, n) ? &one_by_one : &moving;
+        return is_rare(n) ? &noise : is_one_by_one(l, n, sides.kind) ? &one_by_one : &moving;
     /* sent late now and then, more often than once: no order of calls mends that */
     if (sides.kind == GN_WAIT_LATE_SENDER && is_rare(n) && effective_of(n) >= several)
         return &noise;
@@ -260,12 +271,22 @@ static double ranks_that_wait(const struct gn_look *l, const struct gn_problem_p
  * is for any of them. Each may be for itself, as far as is known of it. */
 static void limit_by_waiting(const struct gn_look *l, struct gn_problem *p)
 {
-    const double ranks = is_of_any(p->pattern) ? ranks_that_wait(l, p->pattern) : 1,
-                 most_s = l->problems->seen.waited_high_s / ranks;
+    const uint32_t process =
+        p->most_rank < 0 ? GN_NONE : gn_process_of_rank(l->seen->definitions, p->most_rank);
+    const double most_s = is_of_any(p->pattern)
+                              ? l->problems->seen.waited_high_s / ranks_that_wait(l, p->pattern)
+                          : process != GN_NONE ? gn_look_without_master_s(l, process)
+                                               : INFINITY;
     p->lost_high_s = fmin(p->lost_high_s, most_s);
     if (!p->is_replayed)
         p->gain_high_s = fmin(p->gain_high_s, most_s + GN_PROBLEM_REPEATED_SHARE * l->s->elapsed_s);
     gn_problem_limit(p, l->s);
+}
+
+/* What is beyond all that the others compute. */
+static double without_most_s(const struct gn_look *l, const struct node *n)
+{
+    return n->most == GN_NONE ? INFINITY : gn_look_without_master_s(l, n->most);
 }
 
 static struct gn_problem problem_of(const struct gn_look *l, const struct node *n)
@@ -276,7 +297,8 @@ static struct gn_problem problem_of(const struct gn_look *l, const struct node *
                  mean = n->caused.hi_ns * 1e-9 / ranks;
     /* who is waited for waits less than the others, and the run may be longer by as much as one of them waits
      */
-    const double high = is_of_any(pattern) ? mean : fmax(mean, sides_of(l, n).most_ns * 1e-9);
+    const double most = fmin(sides_of(l, n).most_ns * 1e-9, without_most_s(l, n));
+    const double high = is_of_any(pattern) ? mean : fmax(mean, most);
     struct gn_problem p = {.pattern = pattern,
                            .row =
                                gn_look_row(l->s, gn_call_place_at(l->seen->definitions, n->region, n->path)),
@@ -303,7 +325,8 @@ static struct gn_problem problem_of(const struct gn_look *l, const struct node *
         if (pattern != &noise)
             p.gain_high_s = fmax(high, fmin(elsewhere * high, l->problems->seen.waited_high_s / ranks));
         gn_look_allow_for_repeats(l, &p);
-        p.assumes &= ~(unsigned)GN_PROBLEM_ORDER;
+        if (pattern != &one_by_one) /* who takes turns may have to */
+            p.assumes &= ~(unsigned)GN_PROBLEM_ORDER;
     }
     if (pattern == &gn_problem_master)
         p.gain_high_s = fmax(p.gain_high_s, gn_look_without_master_s(l, n->most));
@@ -342,7 +365,7 @@ static int replay_sooner(const struct gn_look *l, const struct node *n, struct g
         l->each[i] = (struct gn_span){fmax(0, r.reduction_lo_ns), fmax(0, r.reduction_hi_ns)};
     }
     const struct gn_span gain = site < 0 ? (struct gn_span){0, 0} : gn_seen_total(l->seen, l->each);
-    if (!isfinite(gain.hi_ns) || gain.hi_ns * 1e-9 < most_of_it * p->lost_high_s)
+    if (!isfinite(gain.hi_ns) || gain.hi_ns * 1e-9 < most_of_it * p->waited_each_s)
         return 0;
     p->lost_low_s = p->gain_low_s = gn_look_at_most(l, gain.lo_ns * 1e-9);
     p->lost_high_s = p->gain_high_s = gn_look_at_most(l, gain.hi_ns * 1e-9);
@@ -430,6 +453,7 @@ static void add_order(const struct gn_look *l, const struct node *n)
     p.pattern = &wrong_order;
     p.rank = gn_look_rank(l, t.process);
     p.late_count = 0;
+    p.waited_each_s = 0;
     p.most_rank = gn_look_rank(l, t.partner);
     p.share_of_rank = t.partner_ns / t.seen_ns;
     p.lost_low_s = p.gain_low_s = 0;
@@ -565,6 +589,7 @@ static void see_io(const struct gn_look *l, struct gn_problem *p)
     p->row = row;
     p->rank = row->max_rank;
     p->is_in_call = true;
+    p->waited_each_s = 0;
     p->lost_low_s = p->gain_low_s = share * p->hops[0].low_s / p->hops[0].ranks;
     p->lost_high_s = p->gain_high_s = p->hops[0].high_s / p->hops[0].ranks;
     gn_look_allow_for_repeats(l, p);
@@ -584,7 +609,7 @@ static int look_at_phases(const struct gn_look *l, const struct node *nodes, siz
     return others_ns > all_ns / 2 ? 0 : gn_look_at_phases(l, err);
 }
 
-/* Half of the others that do it, or more, take as long there as the process: then it is not that one's. */
+/* More than half of the others that do it take as long there as the process: then it is not that one's. */
 static bool is_as_most(const struct gn_look *l, size_t site, uint32_t process)
 {
     const struct gn_section_sum *sums = &l->sections.sums[site * l->sections.process_count];
@@ -596,7 +621,7 @@ static bool is_as_most(const struct gn_look *l, size_t site, uint32_t process)
     mean_ns /= fmax(1, others);
     for (size_t i = 0; i < l->sections.process_count; i++)
         as_long += i != process && sums[i].ns - mean_ns >= GN_PROBLEM_AS_LATE * (sums[process].ns - mean_ns);
-    return as_long >= others / 2;
+    return as_long > others / 2;
 }
 
 /* What the one that is waited for computes meanwhile, where it computes longer than the others do there,
@@ -638,14 +663,29 @@ static bool tell_section(const struct gn_look *l, const struct node *n, struct g
      * unless all others wait for it each time */
     const bool is_of_all = gn_look_is_met_by_all(l, p);
     p->even_low_s = is_of_all ? n->caused.lo_ns * 1e-9 / fmax(1, l->s->ranks) : 0;
-    p->even_high_s = p->even_s = n->caused.hi_ns * 1e-9 / fmax(1, l->s->ranks);
-    p->lost_high_s = p->gain_high_s = fmin(longer_ns, n->caused.hi_ns / fmax(1, l->s->ranks - 1)) * 1e-9;
+    p->even_s = n->caused.hi_ns * 1e-9 / fmax(1, l->s->ranks);
+    p->lost_high_s = p->gain_high_s =
+        fmin(longer_ns * 1e-9,
+             fmax(is_of_all ? 0 : p->lost_high_s, n->caused.hi_ns * 1e-9 / fmax(1, l->s->ranks - 1)));
+    p->even_high_s = is_of_all ? p->even_s : p->lost_high_s;
     p->lost_low_s = fmin(p->lost_low_s, p->lost_high_s);
     p->gain_low_s = is_of_all && !gn_look_lacks_cores(l) ? p->lost_low_s : 0;
     gn_look_allow_for_repeats(l, p);
     p->assumes &= ~(unsigned)GN_PROBLEM_ORDER;
     p->sure = GN_PROBLEM_POSSIBLE; /* its place is by samples, and it does less elsewhere */
     return true;
+}
+
+/* All that the rank takes longer is so in what a problem of its own gains. */
+static bool is_taken_away(const struct gn_look *l, int rank)
+{
+    bool is = false;
+    for (size_t i = 0; i < l->problems->count; i++) {
+        const struct gn_problem *p = &l->problems->items[i];
+        is |= gn_problem_is_of_rank(p) && gn_problem_has_rank(p, rank) && p->is_replayed &&
+              p->gain_high_s >= GN_PROBLEM_LEAST_SHARE * l->s->elapsed_s;
+    }
+    return is;
 }
 
 /* Few calls have most of the waiting, now for this rank and now for that one; who was so more often than
@@ -701,9 +741,8 @@ int gn_look_at_waits(const struct gn_look *l, struct gn_error *err)
                 code = gn_look_tell_half(l, &p, nodes[i].most, err);
             if (code == 0 && p.pattern == &pipeline)
                 code = replay_blocks(l, nodes, count, &p, err);
-            const bool is_rank_told = gn_look_has_problem(l, p.rank);
             if (p.pattern == &turns && tell_section(l, &nodes[i], &p)) {
-                if (!is_rank_told) /* else all that it takes longer is taken away there */
+                if (!is_taken_away(l, p.rank))
                     gn_problems_add(l->problems, l->s, p);
                 continue;
             }

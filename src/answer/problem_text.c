@@ -123,19 +123,21 @@ static void range_text(const struct gn_problem *p, const struct gn_terminal *ter
     snprintf(text, size, "%s%s%s", what, place[0] ? " " : "", place);
 }
 
-/* "the median rank 2.00 s", where that is what it is; else it is the others' mean. */
+/* "the median rank 2.00 s", where that is what it is; else it is the others' mean (of all places together, a
+ * sum of one or the other). */
 static void others_text(const struct gn_summary *s, const struct gn_problem *p, double others_s, char *text,
                         size_t size)
 {
     char time[GN_QUANTITY_TEXT];
-    const bool is_median = p->late_count <= 1 && fabs(others_s * 1e9 - (double)p->row->median_ns) < 1;
+    const struct gn_activity_row *row = p->range ? p->range : p->row;
+    const bool is_median = p->late_count <= 1 && fabs(others_s * 1e9 - (double)row->median_ns) < 1;
     gn_duration_text(others_s * 1e9, time);
     if (s->ranks == 2)
         snprintf(text, size, "the other one %s", time);
     else if (is_median)
         snprintf(text, size, "the median rank %s", time);
     else
-        snprintf(text, size, "the others %s on average", time);
+        snprintf(text, size, "the others %s%s", time, p->is_everywhere ? "" : " on average");
 }
 
 static void rank_text(const struct gn_summary *s, const struct gn_problem *p,
