@@ -252,7 +252,8 @@ struct since {
     double total_ns, own_ns;
 };
 
-static struct since since(const struct gn_activity_row *rows, size_t count, const struct gn_activity_row *row)
+static struct since add_since(const struct gn_activity_row *rows, size_t count,
+                              const struct gn_activity_row *row)
 {
     struct since since = {0, 0};
     for (size_t i = 0; i < count; i++) {
@@ -309,7 +310,7 @@ static bool is_beyond_others(const struct gn_summary *s, const struct gn_activit
 /* Nearly all of it is one rank's, in all of `rows`. */
 static bool is_of_one(const struct gn_activity_row *rows, size_t count, const struct gn_activity_row *row)
 {
-    const struct since all = since(rows, count, row);
+    const struct since all = add_since(rows, count, row);
     return all.total_ns > 0 && all.own_ns >= of_one_rank * all.total_ns;
 }
 
@@ -506,7 +507,7 @@ static struct gn_problem uneven(const struct gn_summary *s, const struct gn_acti
     const double sampled = gn_problem_unsure_s(s, row);
     /* what it waited for a core, and perhaps caught up, is not in the least that is lost */
     const double waited = fmax(0, preempted_of(s, row));
-    const struct since all = since(s->rows, s->row_count, row);
+    const struct since all = add_since(s->rows, s->row_count, row);
     struct gn_problem p = {
         .pattern = pattern_of(s, row),
         .row = row,

@@ -10,8 +10,9 @@
  *   … for its receive                        late receiver
  *   … in a collective                        goes along with the one that the same ranks have the other way
  *   in one direction along the ranks         pipeline
- *   now this one, now that one               moving imbalance; noise, where few calls have most of it;
- * waiting in turn, where the others hardly compute meanwhile
+ *   now this one, now that one               moving imbalance
+ *   … in few calls                           noise
+ *   … while the others hardly compute        waiting in turn
  */
 #ifndef GNOMON_ANALYSE_PATTERNS_SEEN_H
 #define GNOMON_ANALYSE_PATTERNS_SEEN_H

@@ -47,6 +47,7 @@ static const struct gn_problem_pattern late_receiver = {
 static const struct gn_problem_pattern pipeline = {
     .name = "pipeline",
     .remedy = "each rank waits for the one before: smaller blocks let the next one begin sooner"};
+/* For one rank in a collective; or for one after the other, while the others have nothing to do. */
 #define IN_TURN                                                                                              \
     .name = "waiting in turn", .remedy = "what ranks do one after the other, let them do at the same time"
 static const struct gn_problem_pattern turns = {IN_TURN}, one_by_one = {IN_TURN};
@@ -267,26 +268,26 @@ static double ranks_that_wait(const struct gn_look *l, const struct gn_problem_p
     return fmax(1, l->s->ranks - (pattern == &noise));
 }
 
+/* What is beyond all that the others compute; no less than the run where there is no such process. */
+static double without_s(const struct gn_look *l, uint32_t process)
+{
+    return process == GN_NONE ? l->s->elapsed_s : gn_look_without_master_s(l, process);
+}
+
 /* Several calls together are waited in no longer than there is waiting, of which each rank has its part if it
- * is for any of them. Each may be for itself, as far as is known of it. */
+ * is for any of them, and else than what the others leave of the run. Each may be for itself,
+ * as far as is known of it. */
 static void limit_by_waiting(const struct gn_look *l, struct gn_problem *p)
 {
     const uint32_t process =
         p->most_rank < 0 ? GN_NONE : gn_process_of_rank(l->seen->definitions, p->most_rank);
     const double most_s = is_of_any(p->pattern)
                               ? l->problems->seen.waited_high_s / ranks_that_wait(l, p->pattern)
-                          : process != GN_NONE ? gn_look_without_master_s(l, process)
-                                               : INFINITY;
+                              : without_s(l, process);
     p->lost_high_s = fmin(p->lost_high_s, most_s);
     if (!p->is_replayed)
         p->gain_high_s = fmin(p->gain_high_s, most_s + GN_PROBLEM_REPEATED_SHARE * l->s->elapsed_s);
     gn_problem_limit(p, l->s);
-}
-
-/* What is beyond all that the others compute. */
-static double without_most_s(const struct gn_look *l, const struct node *n)
-{
-    return n->most == GN_NONE ? INFINITY : gn_look_without_master_s(l, n->most);
 }
 
 static struct gn_problem problem_of(const struct gn_look *l, const struct node *n)
@@ -297,7 +298,7 @@ static struct gn_problem problem_of(const struct gn_look *l, const struct node *
                  mean = n->caused.hi_ns * 1e-9 / ranks;
     /* who is waited for waits less than the others, and the run may be longer by as much as one of them waits
      */
-    const double most = fmin(sides_of(l, n).most_ns * 1e-9, without_most_s(l, n));
+    const double most = fmin(sides_of(l, n).most_ns * 1e-9, without_s(l, n->most));
     const double high = is_of_any(pattern) ? mean : fmax(mean, most);
     struct gn_problem p = {.pattern = pattern,
                            .row =
